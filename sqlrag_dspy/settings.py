@@ -1,0 +1,92 @@
+"""`sqlrag.toml` and `SQLRAG_…` variables to `Settings`: data only, nothing is opened here."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from sqlrag_dspy.errors import SettingsError
+
+
+class TableSettings(BaseModel):
+    """What a user says of one table; anything left out is found by profile."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    key: str | list[str] | None = None
+    text: list[str] | None = None
+    filters: list[str] | None = None
+    synonyms: dict[str, list[str]] = Field(default_factory=dict)
+    """Other words for a column, or for the table itself under the name "" (two quotes)."""
+
+    @property
+    def key_columns(self) -> tuple[str, ...] | None:
+        return None if self.key is None else ((self.key,) if isinstance(self.key, str) else tuple(self.key))
+
+
+class Limits(BaseModel):
+    """What one query may cost."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    seconds: float = Field(10, gt=0)
+    rows: int = Field(1000, gt=0)
+    memory: str = Field("1GB", pattern=r"^\d+(\.\d+)?\s?[KMG]i?B$")
+    threads: int = Field(2, gt=0)
+
+
+class Settings(BaseModel):
+    """All settings, with the defaults of the contract."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    source: str = ""
+    program: str = "articles"
+    store: str = ".sqlrag"
+    embedder: list[str] = Field(default_factory=lambda: ["wordllama", "use-multilingual"])
+    lm: str = ""
+    lm_small: str = ""
+    tables: dict[str, TableSettings] = Field(default_factory=dict)
+    limits: Limits = Field(default_factory=Limits)
+
+    @field_validator("embedder", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+
+def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Settings of a TOML file (default: `sqlrag.toml` here, if there is one), overridden by the environment.
+
+    `SQLRAG_LM`, `SQLRAG_SOURCE`, `SQLRAG_LIMITS_SECONDS` and so on override the key of that name.
+    Raises SettingsError naming file, key and remedy.
+    """
+    environ = os.environ if environ is None else environ
+    named = path is not None
+    path = path or Path("sqlrag.toml")
+    table: dict[str, Any] = {}
+    if path.is_file():
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path} is not valid TOML: {error}; correct that line") from error
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+    elif named:
+        raise SettingsError(f"no settings file {path}; write one with 'sqlrag init URL'")
+    for name in ("source", "program", "store", "lm", "lm_small", "embedder"):
+        if (value := environ.get(f"SQLRAG_{name.upper()}")) is not None:
+            table[name] = value.split(",") if name == "embedder" else value
+    for name in Limits.model_fields:
+        if (value := environ.get(f"SQLRAG_LIMITS_{name.upper()}")) is not None:
+            table.setdefault("limits", {})[name] = value
+    try:
+        return Settings.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        known = ", ".join(Settings.model_fields)
+        remedy = f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
+        raise SettingsError(f"{path}: {where}: {first['msg']} ({remedy})") from error

@@ -1,0 +1,291 @@
+"""The values that cross rooms. Frozen dataclasses; pydantic stays at the edges (settings, labels, answers)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Value = str | int | float | bool | None
+"""A JSON value: dates and timestamps are ISO text, decimals are floats, bytes and NaN never appear."""
+
+Key = Value | tuple[Value, ...]
+"""What identifies a row: one value, or a tuple for a composite key."""
+
+Found = Literal["integer", "number", "boolean", "date", "datetime", "text", "empty"]
+"""What a column really holds, whatever it was declared as."""
+
+Route = Literal["sql", "vector", "hybrid", "decline"]
+ROUTES: tuple[Route, ...] = ("sql", "vector", "hybrid", "decline")
+
+
+# --- the database -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was found in one column.
+
+    `found` is the type that nearly all values have; values that do not fit it read as NULL (numbers,
+    dates) and are counted in `misfits`. `null_share` counts NULL and blank text, 0 to 1. `values` holds
+    every distinct value with its count, most frequent first, when the column is categorical; otherwise
+    it is empty and `samples` shows a few. `date_formats` are strptime formats of a text column that
+    holds dates, most frequent first ("%Y-%m-%d %H:%M:%S"). `mean_length` is in characters.
+    """
+
+    found: Found
+    null_share: float = 0.0
+    distinct: int = 0
+    misfits: int = 0
+    values: tuple[tuple[Value, int], ...] = ()
+    samples: tuple[Value, ...] = ()
+    minimum: Value = None
+    maximum: Value = None
+    mean_length: float = 0.0
+    is_long_text: bool = False
+    date_formats: tuple[str, ...] = ()
+
+    @property
+    def is_categorical(self) -> bool:
+        return bool(self.values)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name as stored, the type it was declared with, and its profile."""
+
+    name: str
+    type: str
+    profile: Profile
+
+    @property
+    def is_date(self) -> bool:
+        return self.profile.found in ("date", "datetime")
+
+    @property
+    def is_number(self) -> bool:
+        return self.profile.found in ("integer", "number")
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """`columns` of this table refer to `to_columns` of `table`; inferred ones have `is_declared` False."""
+
+    columns: tuple[str, ...]
+    table: str
+    to_columns: tuple[str, ...]
+    is_declared: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view. `key` identifies a row: column names, or ("rowid",) when nothing else does."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    text_columns: tuple[str, ...] = ()
+    filter_columns: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    rows: int = 0
+    is_view: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, letter case aside; None when there is none."""
+        wanted = name.casefold()
+        return next((c for c in self.columns if c.name.casefold() == wanted), None)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything known about a database's structure. `broken` are tables that cannot be read, with why."""
+
+    tables: tuple[Table, ...]
+    dialect: str = "sqlite"
+    broken: tuple[tuple[str, str], ...] = ()
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name, letter case aside; None when there is none."""
+        wanted = name.casefold()
+        return next((t for t in self.tables if t.name.casefold() == wanted), None)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of table names, keys, column names and found types; data do not change it."""
+        shape = [[t.name, t.key, [[c.name, c.profile.found] for c in t.columns]] for t in self.tables]
+        return hashlib.sha256(json.dumps(shape, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+class RowReader(Protocol):
+    """What the index and the linker need of a source: rows read in bulk."""
+
+    def scan(
+        self, table: str, columns: Sequence[str], keys: Sequence[Key] | None = None
+    ) -> Iterator[tuple[Value, ...]]:
+        """The named columns of every row, or of the rows with those keys, as clean JSON values."""
+        ...
+
+
+@dataclass(frozen=True)
+class CheckedSql:
+    """A statement that passed `sql.check`, in DuckDB's dialect; nothing else runs from outside."""
+
+    text: str
+    tables: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A result: column names and values row by row; `truncated` when a limit cut it."""
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    truncated: bool = False
+
+
+# --- what a question says ---------------------------------------------------------------------------
+
+LinkKind = Literal["table", "column", "value", "date", "number", "part"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A stretch of the question tied to the database.
+
+    `start`, `end`: half-open character span of the question. By kind:
+    - table: `table`.
+    - column: `table`, `column`; `concept` when a synonym or adjective ("longest") named it.
+    - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports").
+    - date: `value` and `upper` are ISO dates, a half-open interval [value, upper); either may be None
+      (open). `grain` is day, month, quarter, year or range. `table`/`column` when the question says which
+      date column, else the table's only or main date column.
+    - number: `value`, and `upper` for a closed range; `op` is "=", ">", ">=", "<", "<=", "between", or ""
+      for a bare number (a top-k, say). `column` when a unit or noun names one ("words").
+    - part: a date part asked for by name ("by year", "each month"): `grain` is the part, with its column.
+    `score`: 0 to 1, how sure.
+    """
+
+    kind: LinkKind
+    start: int
+    end: int
+    text: str
+    table: str | None = None
+    column: str | None = None
+    op: str = ""
+    value: Value = None
+    upper: Value = None
+    grain: str = ""
+    concept: str = ""
+    score: float = 1.0
+
+
+@dataclass(frozen=True)
+class Links:
+    """All links of one question. `chosen` do not overlap and are in order; `others` lost to them."""
+
+    question: str
+    chosen: tuple[Link, ...]
+    others: tuple[Link, ...] = ()
+
+
+# --- what to compute --------------------------------------------------------------------------------
+
+Aggregate = Literal["", "count", "count_distinct", "sum", "avg", "min", "max"]
+Part = Literal["", "year", "month", "quarter", "day", "weekday", "year_month"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One expression of a sketch: an aggregate over a column or a date part of it.
+
+    `column` None with aggregate "count" is COUNT(*).
+    """
+
+    table: str
+    column: str | None
+    aggregate: Aggregate = ""
+    part: Part = ""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A restriction on one column. `op`: = != < <= > >= in, not in, like, not like, null, not null.
+
+    Values of date columns are ISO dates, whatever the column's own format. `value` is a tuple for in / not in.
+    """
+
+    table: str
+    column: str
+    op: str
+    value: Value | tuple[Value, ...] = None
+    part: Part = ""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A query as slots: what the learned tier predicts and `sql.build` writes.
+
+    `filters` is a conjunction of alternatives: every inner tuple must have one true predicate.
+    `share` set: the percentage (0-100, or 0-1 with `is_fraction`) of the filtered rows that also satisfy it;
+    `select` is then empty (or the group items come first).
+    """
+
+    table: str
+    select: tuple[Item, ...]
+    distinct: bool = False
+    filters: tuple[tuple[Predicate, ...], ...] = ()
+    share: tuple[tuple[Predicate, ...], ...] = ()
+    is_fraction: bool = False
+    group: tuple[Item, ...] = ()
+    having: tuple[tuple[Item, str, Value], ...] = ()
+    order: tuple[tuple[Item, bool], ...] = ()
+    """(item, descending) pairs."""
+    limit: int | None = None
+
+
+# --- what was found ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of one text column; `start`, `end` are character offsets into the stored text."""
+
+    column: str
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Document:
+    """A row found by meaning, with its best passages, best first."""
+
+    table: str
+    key: Key
+    score: float
+    fields: dict[str, Value] = field(default_factory=dict)
+    passages: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True)
+class Search:
+    """What was searched: rows that the filters allow, rows compared, and whether all of them were."""
+
+    rows_allowed: int
+    rows_searched: int
+    exact: bool
+    filters: tuple[tuple[str, Value], ...] = ()
+    key_sql: str | None = None
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The result of one search: documents, best first, and how they were searched."""
+
+    documents: tuple[Document, ...]
+    search: Search
