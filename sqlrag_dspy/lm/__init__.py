@@ -1,0 +1,26 @@
+"""Language models and hosted embedders: names to `dspy.LM` objects and embedding functions.
+
+Leaves out prompts, programs and caching of answers (DSPy does that), and never calls `dspy.configure`.
+Importing this package imports neither dspy nor google-genai; both come with the first call that needs them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlrag_dspy.lm.connect import connect
+from sqlrag_dspy.lm.embed import embed_function
+from sqlrag_dspy.lm.explain import explain
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.lm.genai import AsyncGenaiEngine, GenaiEngine
+
+__all__ = ["AsyncGenaiEngine", "GenaiEngine", "connect", "embed_function", "explain"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("AsyncGenaiEngine", "GenaiEngine"):
+        from sqlrag_dspy.lm import genai
+
+        return getattr(genai, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,166 @@
+"""A model's name to a `dspy.LM`, checked as far as it can be without calling the model.
+
+Leaves out `dspy.configure`: whoever asked for the model decides where it is used.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from sqlrag_dspy.errors import LmError
+from sqlrag_dspy.lm.account import account, check_address
+
+EXAMPLES = "'gemini/gemini-2.5-flash' or 'openai/gpt-4o-mini'"
+_ACCOUNT_OPTIONS = ("api_key", "vertexai", "project", "location")
+_LM_OPTIONS = frozenset(
+    {
+        *("temperature", "max_tokens", "top_p", "top_k", "stop", "seed"),
+        *("frequency_penalty", "presence_penalty", "reasoning_effort", "safety_settings"),
+        *("n", "num_retries", "callbacks", "rollout_id"),
+    }
+)
+
+
+def connect(
+    name: str,
+    *,
+    cache: bool = True,
+    timeout: float = 60.0,
+    environ: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Any:
+    """The `dspy.LM` of that name; no network, and nothing is configured.
+
+    `gemini/MODEL` goes through google-genai (`GenaiEngine`), with GEMINI_API_KEY or GOOGLE_API_KEY, or over
+    Vertex AI when GOOGLE_GENAI_USE_VERTEXAI is set; every other name is DSPy's own. `timeout` is in seconds
+    a call. `options` go to `dspy.LM` (temperature, max_tokens, num_retries, …); `api_base` (or `base_url`)
+    and `api_key` override the environment, which `environ` replaces.
+
+    Raises LmError for an empty or unknown name, a missing key (naming its variables), a `gguf:` file, an
+    address that is not a URL, and an option that the model cannot take.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise LmError(f"no language model is named; give lm a name such as {EXAMPLES}")
+    name = name.strip()
+    if name.startswith("gguf:"):
+        raise LmError(
+            f"{name}: GGUF files are not run in process by this version; serve the file "
+            f"('llama-server -m {name[5:] or 'MODEL.gguf'} --port 8080') and set lm = \"openai/local\" "
+            "with OPENAI_API_BASE=http://127.0.0.1:8080/v1"
+        )
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise LmError(f"timeout is {timeout!r}; give a number of seconds above 0")
+    if "base_url" in options:
+        options["api_base"] = options.pop("base_url")
+    if options.get("api_base") is not None:
+        check_address(str(options["api_base"]))
+    if name.startswith("gemini/"):
+        return _gemini(name, cache=cache, timeout=timeout, environ=environ, options=options)
+    return _other(name, cache=cache, timeout=timeout, environ=environ, options=options)
+
+
+def _gemini(
+    name: str, *, cache: bool, timeout: float, environ: Mapping[str, str] | None, options: dict[str, Any]
+) -> Any:
+    if not name.removeprefix("gemini/").strip():
+        raise LmError(f"{name!r} names no model; write it like 'gemini/gemini-2.5-flash'")
+    given = {option: options.pop(option) for option in _ACCOUNT_OPTIONS if option in options}
+    first_wait = float(options.pop("first_wait", 1.0))
+    who = account(environ, base_url=options.pop("api_base", None), timeout=timeout, **given)
+    who.check(name)
+    if unknown := sorted(options.keys() - _LM_OPTIONS):
+        raise LmError(
+            f"{name} takes no option {unknown[0]!r}; known options: {', '.join(sorted(_LM_OPTIONS))}"
+        )
+
+    from sqlrag_dspy.lm.genai import AsyncGenaiEngine, GenaiEngine
+
+    return _lm(
+        name,
+        cache=cache,
+        engine=GenaiEngine(who, first_wait=first_wait),
+        async_engine=AsyncGenaiEngine(who, first_wait=first_wait),
+        **options,
+    )
+
+
+def _other(
+    name: str, *, cache: bool, timeout: float, environ: Mapping[str, str] | None, options: dict[str, Any]
+) -> Any:
+    variables = os.environ if environ is None else environ
+    prefix = name.partition("/")[0].upper().replace("-", "_") if "/" in name else "OPENAI"
+    if options.get("api_base") is None:
+        stated = (variables.get(f"{prefix}_{ending}", "").strip() for ending in ("API_BASE", "BASE_URL"))
+        options["api_base"] = next((address for address in stated if address), None)
+        if options["api_base"] is not None:
+            check_address(options["api_base"])
+    if options["api_base"] is None:
+        del options["api_base"]
+    lm = _lm(name, cache=cache, timeout=timeout, **options)
+    if options.get("api_key"):
+        return lm
+    key = _find_key(lm, variables)
+    # The environment given to us is not the one that DSPy reads; and a local server wants no key, but the
+    # OpenAI protocol does.
+    if key is not None and environ is not None:
+        lm.kwargs["api_key"] = key
+    elif key is None and "api_base" in options:
+        lm.kwargs["api_key"] = "none"
+    return lm
+
+
+def _lm(name: str, **settings: Any) -> Any:
+    import dspy  # type: ignore[import-untyped]
+
+    try:
+        return dspy.LM(name, **settings)
+    except (TypeError, ValueError, dspy.LMError) as error:
+        raise LmError(f"{name} cannot be set up: {' '.join(str(error).split())}") from error
+
+
+def _find_key(lm: Any, environ: Mapping[str, str]) -> str | None:
+    """The key for `lm` in `environ`; None when it needs none.
+
+    Raises LmError when a needed key is missing or no provider is known.
+    """
+    from dspy.clients.backend_selection import select_backend  # type: ignore[import-untyped]
+
+    # DSPy's provider table; it has no public door.
+    registry = import_module("dspy._vendor.lm15.registry")
+    route = select_backend(lm).resolution
+    known = registry.lookup(route.provider) if route is not None else None
+    if known is None:
+        missing = () if "api_base" in lm.kwargs else _litellm_missing(lm.model, environ)
+        if missing:
+            raise LmError(f"no key for {lm.model}; set {' and '.join(missing)}")
+        return None
+    wanted = known.access.env_keys if known.placeholder_key is None else ()
+    found = next((environ[variable] for variable in wanted if environ.get(variable, "").strip()), None)
+    if found is None and wanted and "api_base" not in lm.kwargs:
+        raise LmError(f"no key for {lm.model}; set {' or '.join(wanted)}")
+    return found
+
+
+def _litellm_missing(model: str, environ: Mapping[str, str]) -> list[str]:
+    """The variables that are not set for a model that only LiteLLM can route."""
+    from dspy.clients._litellm import get_litellm  # type: ignore[import-untyped]
+
+    switch = "LITELLM_LOCAL_MODEL_COST_MAP"
+    was_set = switch in os.environ
+    os.environ.setdefault(switch, "True")  # else LiteLLM's import downloads its price list
+    try:
+        litellm = get_litellm(feature="connect")
+        litellm.get_llm_provider(model)
+        missing = litellm.validate_environment(model=model)["missing_keys"]
+    except ImportError as error:
+        raise LmError(f"{model} needs LiteLLM; install it with 'pip install litellm'") from error
+    except litellm.exceptions.BadRequestError as error:
+        raise LmError(f"no provider known for the model {model!r}; name it like {EXAMPLES}") from error
+    finally:
+        if not was_set:
+            del os.environ[switch]
+    return [str(variable) for variable in missing if not environ.get(variable)]
