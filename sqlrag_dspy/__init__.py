@@ -7,4 +7,31 @@
 Importing this package is fast: DSPy, DuckDB and FAISS load with the first program.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlrag_dspy.errors import SqlRagError
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.learn.labels import Label
+    from sqlrag_dspy.program import Answer, SqlRag, load
+
 __version__ = "0.1.0"
+__all__ = ["Answer", "Label", "SqlRag", "SqlRagError", "__version__", "load"]
+
+_LAZY = {
+    "load": "sqlrag_dspy.program",
+    "SqlRag": "sqlrag_dspy.program",
+    "Answer": "sqlrag_dspy.program",
+    "Label": "sqlrag_dspy.learn.labels",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the public names on first use."""
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'sqlrag_dspy' has no attribute {name!r}")

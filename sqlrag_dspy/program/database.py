@@ -1,0 +1,239 @@
+"""One bound database: its source, linker and index, opened once and shared by every question.
+
+What is not here: how a question is answered (rag.py) and how an index is built (the index room).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlrag_dspy.errors import SourceError
+from sqlrag_dspy.settings import Settings
+from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Rows, Table
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.index import Index, SyncReport
+    from sqlrag_dspy.link import Linker, ValueStore
+    from sqlrag_dspy.source import Source
+
+MANY = 10_000_000
+"""More keys than any selection has."""
+
+
+class Database:
+    """A source with everything that answers need of it. Copies of a program share it."""
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        settings: Settings,
+        *,
+        store: Path,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self.name = name
+        self.source = source
+        self.settings = settings
+        self.store = store
+        self.today = today
+        self._lock = threading.RLock()
+        self._memo: dict[str, Links] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Database:
+        return self
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.source.catalog
+
+    # --- linking ---------------------------------------------------------------------------------
+
+    @cached_property
+    def linker(self) -> Linker:
+        """The linker over this database's names and stored values."""
+        from sqlrag_dspy.link import Linker
+
+        synonyms = {name: table.synonyms for name, table in self.settings.tables.items() if table.synonyms}
+        return Linker(self.catalog, self.values(), synonyms=synonyms, today=self.today)
+
+    def values(self, *, refresh: bool = False) -> ValueStore:
+        """The stored values that questions may name, kept in the store until the data change."""
+        from sqlrag_dspy.link import ValueStore
+
+        path, stamp_path = self.store / "values.json", self.store / "values.stamp.json"
+        stamp = self._stamp()
+        if not refresh and path.is_file() and stamp_path.is_file():
+            try:
+                if json.loads(stamp_path.read_text(encoding="utf-8")) == stamp:
+                    return ValueStore.load(path)
+            except (OSError, ValueError, KeyError):
+                pass  # a cache that cannot be read is made again
+        built = ValueStore.build(self.catalog, self.source.distinct, self.source.matching)
+        try:
+            self.store.mkdir(parents=True, exist_ok=True)
+            built.save(path)
+            stamp_path.write_text(json.dumps(stamp), encoding="utf-8")
+        except OSError:
+            pass  # a read-only folder costs the next start some time, nothing else
+        return built
+
+    def _stamp(self) -> dict[str, Any]:
+        return {
+            "fingerprint": self.catalog.fingerprint,
+            "rows": {table.name: table.rows for table in self.catalog.tables},
+            "source": self.source.stamp,
+        }
+
+    def link(self, question: str) -> Links:
+        """The question's links; remembered, since training asks again and again."""
+        with self._lock:
+            if question not in self._memo:
+                if len(self._memo) > 4096:
+                    self._memo.clear()
+                self._memo[question] = self.linker.link(question)
+            return self._memo[question]
+
+    # --- computing -------------------------------------------------------------------------------
+
+    def check(self, sql: str) -> CheckedSql:
+        """The statement, checked against this database. Raises SqlRejected."""
+        from sqlrag_dspy import sql as rooms
+
+        return rooms.check(sql, self.catalog, limit=self.settings.limits.rows)
+
+    def check_keys(self, sql: str) -> CheckedSql:
+        """A keys query, checked; no row limit, since every key counts. Raises SqlRejected."""
+        from sqlrag_dspy import sql as rooms
+
+        return rooms.check(sql, self.catalog, limit=MANY)
+
+    def run(self, query: CheckedSql, *, rows: int | None = None) -> Rows:
+        """The result of a checked statement. Raises QueryFailed."""
+        return self.source.execute(query, rows=rows)
+
+    # --- searching -------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> Index:
+        """The search index. Raises IndexUnusable when there is none that fits."""
+        from sqlrag_dspy.index import open_index
+
+        return open_index(
+            self.store, self.text_tables, self.settings.embedder, embed_functions=embed_functions(self.settings)
+        )
+
+    @property
+    def text_tables(self) -> list[Table]:
+        """The tables with a text column searched by meaning."""
+        return [table for table in self.catalog.tables if table.text_columns]
+
+    def search(
+        self,
+        text: str,
+        table: str,
+        *,
+        k: int = 10,
+        allowed: list[Key] | None = None,
+        filters: Mapping[str, Any] | None = None,
+    ) -> Hits:
+        """The rows of `table` nearest in meaning, among those allowed."""
+        return self.index.search(text, table, k=k, allowed=allowed, filters=filters, reader=self.source)
+
+    @cached_property
+    def encode(self) -> Callable[[list[str]], Any]:
+        """Texts to unit vectors, by the first of the configured embedders."""
+        from sqlrag_dspy.index import find_embedder
+
+        return find_embedder(self.settings.embedder[0], embed_functions(self.settings))
+
+    def sync(self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None) -> SyncReport:
+        """Builds or updates the index and the stored values; what did not change costs nothing."""
+        from sqlrag_dspy.index import sync
+
+        report = sync(
+            self.store, self.source, self.text_tables, self.settings.embedder,
+            rebuild=rebuild, progress=progress, embed_functions=embed_functions(self.settings),
+        )  # fmt: skip
+        self.values(refresh=True)
+        self.__dict__.pop("index", None)
+        self.__dict__.pop("linker", None)
+        self._memo.clear()
+        return report
+
+    def all_keys(self, query: CheckedSql) -> list[Key]:
+        """Every key that a keys query selects, however many."""
+        found = self.run(query, rows=MANY)
+        return [row[0] if len(row) == 1 else row for row in found.values]
+
+    def display_column(self, table: Table) -> Column:
+        """The column a person recognises a row by: a title or name, else the key."""
+        return display_column(table)
+
+    def close(self) -> None:
+        """Stops the source's worker."""
+        self.source.close()
+
+
+_NAMING = ("title", "name", "subject", "headline", "label", "naam", "titel", "titulo", "título", "nombre")
+
+
+def display_column(table: Table) -> Column:
+    """The column a person recognises a row of `table` by.
+
+    A text key serves itself; otherwise the short, nearly unique text column whose name says so, otherwise
+    the key.
+    """
+    keys = [column for name in table.key if (column := table.column(name)) is not None]
+    if len(keys) == 1 and keys[0].profile.found == "text":
+        return keys[0]
+    short = [c for c in table.columns if c.profile.found == "text" and not c.profile.is_long_text]
+    named = [c for c in short if any(word in c.name.casefold() for word in _NAMING)]
+    distinct_enough = [c for c in named if c.profile.distinct >= 0.5 * max(table.rows, 1)]
+    for pool in (distinct_enough, named):
+        if pool:
+            return pool[0]
+    if keys:
+        return keys[0]
+    if not table.columns:
+        raise SourceError(f"table {table.name} has no columns")
+    return table.columns[0]
+
+
+def embed_functions(settings: Settings) -> dict[str, Callable[[list[str]], Any]]:
+    """Embedding functions of embedders that need a service, by embedder name."""
+    from sqlrag_dspy import lm
+
+    return {
+        name: lm.embed_function(name.partition(":")[2])
+        for name in settings.embedder
+        if name.startswith("gemini:")
+    }
+
+
+def open_database(
+    settings: Settings,
+    *,
+    name: str | None = None,
+    today: Callable[[], date] = date.today,
+    store: Path | None = None,
+) -> Database:
+    """Opens the source that `settings` name. Raises SourceError with thing, place and remedy."""
+    from sqlrag_dspy.source import open_source
+
+    if not settings.source:
+        raise SourceError("no source is set; write sqlrag.toml with 'sqlrag init URL', or pass source=")
+    folder = Path(settings.store) if store is None else store
+    source = open_source(
+        settings.source, limits=settings.limits, tables=settings.tables, cache=folder / "catalog.json"
+    )
+    stem = name or Path(settings.source.split("://", 1)[-1]).stem or "database"
+    return Database(stem, source, settings, store=folder, today=today)
+
+

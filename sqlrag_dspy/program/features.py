@@ -1,0 +1,160 @@
+"""Delexicalised questions to numbers: n-gram terms, a fitted vocabulary, and linear heads over it.
+
+Inference only, in NumPy; fitting lives in `learn`. State is JSON with base64 float32 weights, so that
+loading a compiled program runs no code and needs no scikit-learn.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+_TOKEN = re.compile(r"<[^<> ]+>|\w+|[^\w\s]")
+UNKNOWN = "~"
+"""Stands for a run of words that no labelled query of two databases shares: most often, a topic."""
+
+
+def tokens(masked: str) -> list[str]:
+    """Typed tokens, words and punctuation of a masked question, in order."""
+    return _TOKEN.findall(masked.lower() if "<" not in masked else masked)
+
+
+def is_word(token: str) -> bool:
+    return token[0].isalnum() or token[0] == "_"
+
+
+def abstract(words: Sequence[str], known: frozenset[str]) -> list[str]:
+    """The same tokens with every run of unknown words replaced by one `~`."""
+    out: list[str] = []
+    for word in words:
+        token = word if not is_word(word) or word in known else UNKNOWN
+        if token != UNKNOWN or not out or out[-1] != UNKNOWN:
+            out.append(token)
+    return out
+
+
+def unknown_words(masked: str, known: frozenset[str]) -> int:
+    """How many words of the masked question are outside the shared vocabulary."""
+    return sum(1 for token in tokens(masked) if is_word(token) and token not in known)
+
+
+def terms(masked: str, known: frozenset[str]) -> Counter[str]:
+    """Counted features of a masked question.
+
+    Word 1- to 4-grams over typed tokens and known words, and character 3- to 5-grams inside words (they
+    carry inflection, compounds and typing errors).
+    """
+    raw = tokens(masked)
+    counted: Counter[str] = Counter()
+    sequence = ["^", *abstract(raw, known), "$"]
+    for size in (1, 2, 3, 4):
+        for start in range(len(sequence) - size + 1):
+            counted[" ".join(sequence[start : start + size])] += 1
+    for word in raw:
+        if is_word(word):
+            padded = f"_{word}_"
+            for size in (3, 4, 5):
+                for start in range(len(padded) - size + 1):
+                    counted["c:" + padded[start : start + size]] += 1
+    unknown = sum(1 for token in raw if is_word(token) and token not in known)
+    counted[f"#unknown={min(unknown, 6)}"] += 1
+    counted[f"#length={min(len(raw) // 3, 8)}"] += 1
+    return counted
+
+
+def pack(values: NDArray[Any]) -> str:
+    """An array as base64 of its float32 bytes, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+
+
+def unpack(text: str, *shape: int) -> Floats:
+    """The array that `pack` wrote. Raises ValueError when the number of values does not fit `shape`."""
+    flat = np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)
+    return flat.reshape(shape)
+
+
+@dataclass
+class Vocabulary:
+    """Term to column, with inverse document frequencies; `known` are the words kept when abstracting."""
+
+    index: dict[str, int] = field(default_factory=dict)
+    idf: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    known: frozenset[str] = frozenset()
+
+    def vector(self, counted: Mapping[str, int]) -> tuple[NDArray[np.int64], Floats]:
+        """Columns and their sublinear tf-idf values, of unit length together."""
+        found = [(self.index[term], n) for term, n in counted.items() if term in self.index]
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        columns = np.fromiter((c for c, _ in found), np.int64, len(found))
+        counts = np.fromiter((1 + math.log(n) for _, n in found), np.float32, len(found))
+        values = counts * self.idf[columns]
+        return columns, values / (float(np.linalg.norm(values)) or 1.0)
+
+    def dump(self) -> dict[str, Any]:
+        return {"terms": list(self.index), "idf": pack(self.idf), "known": sorted(self.known)}
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Vocabulary:
+        index = {term: column for column, term in enumerate(state["terms"])}
+        return cls(index, unpack(state["idf"], len(index)), frozenset(state["known"]))
+
+
+@dataclass
+class Head:
+    """A multinomial linear classifier: `weights` is (classes, features), `bias` (classes,)."""
+
+    classes: tuple[str, ...] = ()
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    bias: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    temperature: float = 1.0
+    """Scores are divided by it before the softmax; chosen at compile time so that confidence is honest."""
+
+    def scores(self, columns: NDArray[np.int64], values: Floats, dense: Floats | None = None) -> Floats:
+        """Raw scores, (classes,), of one sparse vector; `dense` features follow the sparse ones."""
+        width = self.weights.shape[1] - (0 if dense is None else dense.shape[0])
+        total = self.weights[:, :width][:, columns] @ values + self.bias
+        if dense is not None:
+            total = total + self.weights[:, width:] @ dense
+        return np.asarray(total, dtype=np.float32)
+
+    def probabilities(
+        self, columns: NDArray[np.int64], values: Floats, dense: Floats | None = None
+    ) -> dict[str, float]:
+        """Class to calibrated probability."""
+        scaled = self.scores(columns, values, dense) / self.temperature
+        exponents = np.exp(scaled - scaled.max())
+        shares = exponents / exponents.sum()
+        return dict(zip(self.classes, (float(share) for share in shares)))
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "classes": list(self.classes),
+            "weights": pack(self.weights),
+            "bias": pack(self.bias),
+            "temperature": self.temperature,
+        }
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Head:
+        classes = tuple(state["classes"])
+        bias = unpack(state["bias"], len(classes))
+        weights = unpack(state["weights"], len(classes), -1) if classes else np.zeros((0, 0), np.float32)
+        return cls(classes, weights, bias, float(state["temperature"]))
+
+
+def best(probabilities: Mapping[str, float], among: Iterable[str] | None = None) -> tuple[str, float]:
+    """The likeliest class and its probability, within `among` when given."""
+    pool = probabilities if among is None else {k: probabilities.get(k, 0.0) for k in among}
+    winner = max(pool, key=lambda name: pool[name])
+    return winner, pool[winner]

@@ -1,0 +1,204 @@
+"""Evidence by meaning: which rows may be searched, and the search inside exactly those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import dspy
+
+from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.program.features import Floats
+from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.plan import Plan
+from sqlrag_dspy.program.prompt import describe_links, describe_schema
+from sqlrag_dspy.program.sketch import main_table, predicates
+from sqlrag_dspy.types import CheckedSql, Document, Predicate, Rows, Search, Table
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
+
+DOCUMENTS = 10
+"""Rows returned by a search."""
+
+
+@dataclass
+class Evidence:
+    """What an answer may rest on: rows, or documents with how they were searched. All empty for a decline."""
+
+    sql: CheckedSql | None = None
+    rows: Rows | None = None
+    documents: tuple[Document, ...] = ()
+    search: Search | None = None
+    needs_model: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@lru_cache(maxsize=1)
+def _multilingual() -> Any:
+    from sqlrag_dspy.index import find_embedder
+
+    return find_embedder("use-multilingual")
+
+
+def multilingual(texts: list[str]) -> Floats:
+    """Unit vectors of the packaged multilingual encoder; it loads at the first call."""
+    vectors: Floats = _multilingual()(texts)
+    return vectors
+
+
+def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
+    """Completes the plan: the sketch of an sql question, or the table, topic and filters of a search."""
+    catalog = inquiry.database.catalog
+    if plan.route == "sql":
+        with inquiry.step("sketch", inquiry.masked) as step:
+            read = rag.sketcher(links=inquiry.links, masked=inquiry.masked, catalog=catalog)
+            plan.sketch, plan.trust = read.sketch, read.confidence
+            inquiry.assumptions.extend(read.draft.assumptions)
+            step.output = f"{read.draft.skeleton.text() if read.draft.skeleton else 'no sketch'} ({plan.trust:.2f})"
+        return
+    table = text_table(inquiry)
+    plan.table, plan.text = table.name, inquiry.question
+    with inquiry.step("filters", inquiry.question) as step:
+        numbers, surest = rag.sketcher.filters(inquiry.links, inquiry.masked, catalog, table.name)
+        chosen = [(inquiry.links.chosen[n], "filter") for n in numbers]
+        plan.filters = predicates(chosen, table, catalog, inquiry.assumptions)
+        plan.text = topic(inquiry, numbers)
+        if rag.engine.is_set and not (rag.gate_open and surest >= rag.thresholds.filters):
+            plan.condition = _choose(rag, inquiry, table)
+        settle(plan, table)
+        step.output = plan.condition or describe_filters(plan) or "none"
+
+
+def text_table(inquiry: Inquiry) -> Table:
+    """The table to search: the question's own when it has long text, else the first that has."""
+    catalog = inquiry.database.catalog
+    asked = main_table(inquiry.links, catalog)
+    if asked is not None and asked.text_columns:
+        return asked
+    tables = inquiry.database.text_tables
+    if not tables:
+        raise SqlRejected(
+            f"no table of {inquiry.database.name} has a long text column, so nothing can be searched by meaning; "
+            "name one under [tables.…] text in sqlrag.toml"
+        )
+    return max(tables, key=lambda table: table.rows)
+
+
+def settle(plan: Plan, table: Table) -> None:
+    """Splits the filters into those the index mirrors and those that need SQL; the route follows them.
+
+    By definition (docs/labels.md) a search restricted by anything but equality on a mirrored column is hybrid.
+    """
+    if plan.condition is not None:
+        plan.route = "hybrid"
+        return
+    mirrored: dict[str, Any] = {}
+    for alternatives in plan.filters:
+        only = alternatives[0]
+        fits = (
+            len(alternatives) == 1
+            and only.op == "="
+            and only.table == table.name
+            and only.column in table.filter_columns
+            and only.column not in mirrored
+        )
+        if not fits:
+            plan.route = "hybrid"
+            return
+        mirrored[only.column] = only.value
+    plan.mirrored = mirrored
+    plan.route = "vector"
+
+
+def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
+    """Search by meaning: over everything, inside mirrored filters, or inside the rows that SQL chooses."""
+    from sqlrag_dspy import sql as sql_room
+
+    database, table = inquiry.database, plan.table
+    if table is None:
+        return Evidence()
+    allowed = None
+    if plan.route == "hybrid":
+        with inquiry.step("choose rows") as step:
+            catalog = database.catalog
+            text = (
+                sql_room.keys_where(table, plan.condition, catalog)
+                if plan.condition
+                else sql_room.keys_query(table, plan.filters, catalog)
+            )
+            plan.key_sql = database.check_keys(text)
+            step.input = plan.key_sql.text
+            allowed = database.all_keys(plan.key_sql)
+            step.output = f"{len(allowed)} rows"
+    with inquiry.step("search", f"{plan.text!r} in {table}") as step:
+        if allowed is not None and not allowed:
+            notes = sql_room.explain_empty(plan.key_sql, database.catalog, database.run) if plan.key_sql else []
+            step.output = "no rows allowed"
+            empty = Search(0, 0, True, key_sql=plan.key_sql.text if plan.key_sql else None)
+            return Evidence(search=empty, notes=list(notes))
+        hits = database.search(plan.text, table, k=DOCUMENTS, allowed=allowed, filters=plan.mirrored or None)
+        step.output = "; ".join(f"{document.key!r} {document.score:.2f}" for document in hits.documents[:5])
+    done = hits.search
+    key_sql = plan.key_sql.text if plan.key_sql else None
+    told = Search(done.rows_allowed, done.rows_searched, done.exact, done.filters, key_sql)
+    return Evidence(documents=hits.documents, search=told)
+
+
+def topic(inquiry: Inquiry, numbers: list[int]) -> str:
+    """The question without the stretches that became filters; the whole question when little is left."""
+    text, position = "", 0
+    for number in numbers:
+        link = inquiry.links.chosen[number]
+        text += inquiry.question[position : link.start] + " "
+        position = link.end
+    text = " ".join((text + inquiry.question[position:]).split())
+    return text if sum(len(word) > 2 for word in text.split()) >= 2 else inquiry.question
+
+
+def describe_filters(plan: Plan) -> str:
+    """The filters in a line."""
+    return " and ".join(" or ".join(_tell(p) for p in alternatives) for alternatives in plan.filters)
+
+
+def _tell(predicate: Predicate) -> str:
+    value = "" if predicate.op in ("null", "not null") else f" {predicate.value!r}"
+    return f"{predicate.column} {predicate.op}{value}"
+
+
+def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
+    """The LM's condition, checked; None when it restricts nothing or fails (the linked filters then stand)."""
+    from sqlrag_dspy import sql as sql_room
+
+    database = inquiry.database
+    shown = rag.demonstrations(
+        inquiry.masked, rag.router.vocabulary, k=6, schema=database.catalog.fingerprint, want="condition"
+    )
+    examples = [
+        dspy.Example(
+            dialect=database.catalog.dialect, database_schema="(as below)", found_in_question="(left out)",
+            table=table.name, question=d.question, condition=d.condition,
+        )
+        for d in shown
+    ]  # fmt: skip
+    try:
+        answered = rag.choose_rows(
+            dialect=database.catalog.dialect,
+            database_schema=describe_schema(database.catalog, inquiry.links),
+            found_in_question=describe_links(inquiry.links),
+            table=table.name,
+            question=inquiry.question,
+            demos=[*rag.choose_rows.demos, *examples],
+        )
+        condition = str(answered.condition or "").strip().rstrip(";")
+        if condition.casefold().startswith("where "):
+            condition = condition[6:].strip()
+        if condition.casefold() in ("", "true", "1=1", "none", "null", "empty"):
+            return None
+        database.check_keys(sql_room.keys_where(table.name, condition, database.catalog))
+    except Exception as error:  # noqa: BLE001 - a model may fail in any way; the linked filters still stand
+        text = str(error).strip().splitlines()
+        inquiry.fail("lm", f"the model's row filter was not used ({text[0][:160] if text else type(error).__name__})")
+        return None
+    return condition

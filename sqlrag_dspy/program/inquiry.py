@@ -1,0 +1,126 @@
+"""One question on its way to an answer: its database, its links, its trace and its bill."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import dspy
+
+from sqlrag_dspy.program.database import Database
+from sqlrag_dspy.program.result import Step, Usage
+from sqlrag_dspy.types import Links
+
+Listener = Callable[[Step], None]
+
+
+class Meter(dspy.Module):
+    """Collects the LM calls made while it stands among DSPy's calling modules (a history of its own)."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        callers = [*(dspy.settings.caller_modules or []), self]
+        with dspy.context(caller_modules=callers):
+            yield
+
+    def usage(self, since: int = 0) -> Usage:
+        """What the calls after the first `since` cost."""
+        total = Usage()
+        for entry in self.history[since:]:
+            if getattr(entry.get("response"), "cache_hit", False):
+                total.cached_calls += 1
+                continue
+            used = entry.get("usage") or {}
+            total.lm_calls += 1
+            total.tokens_in += int(used.get("prompt_tokens") or used.get("input_tokens") or 0)
+            total.tokens_out += int(used.get("completion_tokens") or used.get("output_tokens") or 0)
+            total.cost_usd += float(entry.get("cost") or 0.0)
+        return total
+
+
+class Inquiry:
+    """The state of one question; `step` times and records what is done for it."""
+
+    def __init__(self, question: str, database: Database, listener: Listener | None = None) -> None:
+        self.question = question
+        self.database = database
+        self.steps: list[Step] = []
+        self.warnings: list[str] = []
+        self.assumptions: list[str] = []
+        self.attempts = 0
+        self.flagged = False
+        self.failure_source: str | None = None
+        self.meter = Meter()
+        self._listener = listener
+        self._started = time.perf_counter()
+
+    @cached_property
+    def links(self) -> Links:
+        """The question's links to the database."""
+        with self.step("link", self.question) as step:
+            found = self.database.link(self.question)
+            step.output = "; ".join(describe_link(link) for link in found.chosen) or "nothing"
+        return found
+
+    @cached_property
+    def masked(self) -> str:
+        """The delexicalised question, with typed tokens."""
+        from sqlrag_dspy.link import mask
+
+        return mask(self.links)
+
+    @cached_property
+    def spoken(self) -> str:
+        """The delexicalised question, its tokens spelt as words."""
+        from sqlrag_dspy.link import mask_words
+
+        return mask_words(self.links)
+
+    @contextmanager
+    def step(self, name: str, given: Any = None) -> Iterator[Step]:
+        """Records one step: time, LM calls, and the error if it raises (which it passes on)."""
+        record = Step(name=name, input=None if given is None else str(given)[:4000])
+        calls = len(self.meter.history)
+        start = time.perf_counter()
+        try:
+            yield record
+        except Exception as error:
+            record.error = f"{type(error).__name__}: {error}"[:1000]
+            raise
+        finally:
+            record.seconds = round(time.perf_counter() - start, 6)
+            spent = self.meter.usage(calls)
+            record.lm_calls, record.tokens_in, record.tokens_out = spent.lm_calls, spent.tokens_in, spent.tokens_out
+            self.steps.append(record)
+            if self._listener is not None:
+                self._listener(record)
+
+    def fail(self, source: str, warning: str) -> None:
+        """Notes that a stage failed and the answer is second best."""
+        self.flagged = True
+        self.failure_source = self.failure_source or source
+        self.warnings.append(warning)
+
+    def usage(self) -> Usage:
+        """The bill so far."""
+        total = self.meter.usage()
+        total.seconds = round(time.perf_counter() - self._started, 6)
+        return total
+
+
+def describe_link(link: Any) -> str:
+    """One link in a line, for traces and prompts."""
+    where = ".".join(part for part in (link.table, link.column) if part)
+    if link.kind == "date":
+        return f"'{link.text}' -> dates {link.value or '…'} to before {link.upper or '…'}" + (f" ({where})" if where else "")
+    if link.kind == "number":
+        bound = f"{link.op or '='} {link.value}" + (f" and {link.upper}" if link.upper is not None else "")
+        return f"'{link.text}' -> {where or 'a number'} {bound}"
+    if link.kind == "value":
+        return f"'{link.text}' -> {where} {link.op or '='} {link.value!r}"
+    if link.kind == "part":
+        return f"'{link.text}' -> {link.grain} of {where}"
+    return f"'{link.text}' -> {link.kind} {where}"

@@ -1,0 +1,31 @@
+"""`Plan`: what will be done for a question, before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlrag_dspy.types import CheckedSql, Predicate, Route, Sketch
+
+
+@dataclass
+class Plan:
+    """A route and what it needs.
+
+    `sketch` and `trust` are the learned tier's reading of an sql question. For a search, `table` is searched
+    for `text` among the rows that satisfy `filters`: `mirrored` ones are applied inside the index, the rest
+    (or `condition`, SQL from a model) become `key_sql`.
+    """
+
+    route: Route
+    confidence: float
+    decided_by: Literal["learned", "lm"]
+    reason: str | None = None
+    sketch: Sketch | None = None
+    trust: float = 0.0
+    table: str | None = None
+    text: str = ""
+    filters: tuple[tuple[Predicate, ...], ...] = ()
+    mirrored: dict[str, Any] = field(default_factory=dict)
+    condition: str | None = None
+    key_sql: CheckedSql | None = None

@@ -1,0 +1,69 @@
+"""Which way a question goes: the learned router when it is sure enough, the LM otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dspy
+
+from sqlrag_dspy.program import gather
+from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.plan import Plan
+from sqlrag_dspy.program.prompt import describe_schema
+from sqlrag_dspy.types import ROUTES, Route
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
+
+SHOWN = 8
+"""Demonstrations retrieved for the LM."""
+
+
+def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
+    """The plan of a question: its route, and what that route needs."""
+    inquiry.links  # noqa: B018 - linked first, so that the trace reads in order
+    with inquiry.step("route", inquiry.masked) as step:
+        learned = rag.router(
+            masked=inquiry.masked, spoken=inquiry.spoken, question=inquiry.question, encode=gather.multilingual
+        )
+        route: Route | None = learned.route
+        plan = Plan(route or "vector", learned.confidence, "learned", reason=learned.reason)
+        sure = route is not None and learned.confidence >= rag.thresholds.route
+        if rag.engine.is_set and not (sure and rag.gate_open):
+            asked = _ask(rag, inquiry)
+            if asked is not None:
+                plan = Plan(asked, learned.probabilities.get(asked, 0.5), "lm", reason=learned.reason)
+        elif route is None:
+            inquiry.fail("route", "the program's router is not fitted; compile it with 'sqlrag compile'")
+        step.output = f"{plan.route} ({plan.decided_by}, {plan.confidence:.2f})"
+    if plan.route != "decline":
+        gather.prepare(rag, inquiry, plan)
+    return plan
+
+
+def _ask(rag: SqlRag, inquiry: Inquiry) -> Route | None:
+    """The LM's route, or None when it fails: the learned tier then decides, flagged."""
+    demonstrations = rag.demonstrations(inquiry.masked, rag.router.vocabulary, k=SHOWN)
+    examples = [
+        dspy.Example(database_schema="(another question)", question=d.question, route=d.route)
+        for d in demonstrations
+    ]
+    try:
+        answered = rag.route_question(
+            database_schema=describe_schema(inquiry.database.catalog, inquiry.links),
+            question=inquiry.question,
+            demos=[*rag.route_question.demos, *examples],
+        )
+    except Exception as error:  # noqa: BLE001 - a model may fail in any way; the learned tier still answers
+        inquiry.fail("lm", f"the model failed to route ({_line(error)}); the learned tier decided")
+        return None
+    if answered.route not in ROUTES:
+        inquiry.fail("lm", f"the model named no known route ({answered.route!r}); the learned tier decided")
+        return None
+    chosen: Route = answered.route
+    return chosen
+
+
+def _line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0][:160]}" if text else type(error).__name__

@@ -1,0 +1,131 @@
+"""Evidence by computing: the learned sketch when it is trusted, the LM with bounded repair otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dspy
+
+from sqlrag_dspy.errors import QueryFailed, SqlRejected
+from sqlrag_dspy.program.gather import Evidence
+from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.plan import Plan
+from sqlrag_dspy.program.prompt import describe_links, describe_schema
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
+
+ATTEMPTS = 4
+"""Statements from a model that are tried for one question, however they fail."""
+
+
+def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
+    """Rows for an sql question; `needs_model` when the learned tier is not sure enough and no LM is set."""
+    trusted = plan.sketch is not None and plan.trust >= rag.thresholds.sql
+    if trusted and rag.gate_open or not rag.engine.is_set:
+        found = _from_sketch(inquiry, plan) if trusted else None
+        if found is not None or not rag.engine.is_set:
+            return found or Evidence(needs_model=True)
+    written = _from_model(rag, inquiry)
+    if written is not None:
+        return written
+    inquiry.failure_source = inquiry.failure_source or "build"
+    found = _from_sketch(inquiry, plan) if trusted else None
+    return found or Evidence(needs_model=True)
+
+
+def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
+    """Writes, checks and runs the sketch; None when it cannot be written or run."""
+    from sqlrag_dspy import sql as sql_room
+
+    if plan.sketch is None:
+        return None
+    try:
+        return run(inquiry, sql_room.write(plan.sketch, inquiry.database.catalog))
+    except SqlRejected as error:
+        inquiry.fail("check", f"the sketch was refused: {error}")
+    except QueryFailed as error:
+        inquiry.fail("run", str(error))
+    return None
+
+
+def run(inquiry: Inquiry, text: str) -> Evidence:
+    """Checks and runs a statement. Raises SqlRejected or QueryFailed."""
+    from sqlrag_dspy import sql as sql_room
+
+    database = inquiry.database
+    inquiry.attempts += 1
+    with inquiry.step("check", text) as step:
+        query = database.check(text)
+        step.output = query.text
+    with inquiry.step("run", query.text) as step:
+        rows = database.run(query)
+        step.output = f"{len(rows.values)} rows" + (" (cut)" if rows.truncated else "")
+    inquiry.warnings.extend(query.warnings)
+    inquiry.warnings.extend(sql_room.lint(query, database.catalog))
+    notes = [] if rows.values else list(sql_room.explain_empty(query, database.catalog, database.run))
+    return Evidence(sql=query, rows=rows, notes=notes)
+
+
+def _from_model(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
+    """BuildSql, then RepairSql with the advice until it runs; None after the last attempt."""
+    database = inquiry.database
+    schema = describe_schema(database.catalog, inquiry.links)
+    dialect = database.catalog.dialect
+    advice, text = "", ""
+    for attempt in range(ATTEMPTS):
+        try:
+            if attempt == 0:
+                with inquiry.step("build sql", inquiry.question) as step:
+                    text = rag.build_sql(
+                        dialect=dialect,
+                        database_schema=schema,
+                        found_in_question=describe_links(inquiry.links),
+                        question=inquiry.question,
+                        demos=[*rag.build_sql.demos, *_shown(rag, inquiry)],
+                    ).sql
+                    step.output = text
+            else:
+                with inquiry.step("repair sql", advice) as step:
+                    text = rag.repair_sql(
+                        dialect=dialect,
+                        database_schema=schema,
+                        question=inquiry.question,
+                        refused_sql=text,
+                        advice=advice,
+                    ).sql
+                    step.output = text
+        except Exception as error:  # noqa: BLE001 - a model may fail in any way; the learned tier still answers
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            inquiry.fail("lm", f"the model failed to write SQL ({type(error).__name__}: {first[:160]})")
+            return None
+        try:
+            return run(inquiry, bare(text))
+        except SqlRejected as error:
+            advice, source = str(error), "check"
+        except QueryFailed as error:
+            advice, source = str(error), "run"
+    inquiry.fail(source, f"no statement ran in {ATTEMPTS} attempts; the last was refused: {advice}")
+    return None
+
+
+def _shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
+    """Demonstrations of the same schema with the most similar masked questions."""
+    catalog = inquiry.database.catalog
+    found = rag.demonstrations(inquiry.masked, rag.router.vocabulary, k=6, schema=catalog.fingerprint, want="sql")
+    return [
+        dspy.Example(
+            dialect=catalog.dialect, database_schema="(as below)", found_in_question="(left out)",
+            question=d.question, sql=d.sql,
+        )
+        for d in found
+    ]  # fmt: skip
+
+
+def bare(text: str) -> str:
+    """The statement without a code fence around it."""
+    text = (text or "").strip()
+    if text.startswith("```"):
+        text = text.strip("`").strip()
+        text = text[3:].lstrip() if text[:3].casefold() == "sql" else text
+    return text.rstrip(";").strip()
