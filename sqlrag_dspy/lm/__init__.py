@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sqlrag_dspy.lm.account import Account, account
 from sqlrag_dspy.lm.connect import connect
+from sqlrag_dspy.lm.cost import cost_usd
 from sqlrag_dspy.lm.embed import embed_function
 from sqlrag_dspy.lm.explain import explain
 
 if TYPE_CHECKING:
     from sqlrag_dspy.lm.genai import AsyncGenaiEngine, GenaiEngine
 
-__all__ = ["AsyncGenaiEngine", "GenaiEngine", "connect", "embed_function", "explain"]
+__all__ = [
+    "Account",
+    "AsyncGenaiEngine",
+    "GenaiEngine",
+    "account",
+    "connect",
+    "cost_usd",
+    "embed_function",
+    "explain",
+]
 
 
 def __getattr__(name: str) -> Any:

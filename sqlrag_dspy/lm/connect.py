@@ -19,7 +19,7 @@ _ACCOUNT_OPTIONS = ("api_key", "vertexai", "project", "location")
 _LM_OPTIONS = frozenset(
     {
         *("temperature", "max_tokens", "top_p", "top_k", "stop", "seed"),
-        *("frequency_penalty", "presence_penalty", "reasoning_effort", "safety_settings"),
+        *("frequency_penalty", "presence_penalty", "reasoning_effort"),
         *("n", "num_retries", "callbacks", "rollout_id"),
     }
 )

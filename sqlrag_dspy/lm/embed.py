@@ -84,7 +84,9 @@ class _GeminiEmbedder:
             self._request(["."])  # only to learn the dimension
         rows = []
         for start in range(0, len(full), self._batch):
-            rows += self._request([texts[place] for place in full[start : start + self._batch]])
+            batch = (texts[place] for place in full[start : start + self._batch])
+            # Half of a character, which a cut or badly decoded text can hold, cannot be sent.
+            rows += self._request([text.encode("utf-8", "replace").decode("utf-8") for text in batch])
         vectors = np.zeros((len(texts), self._dim), dtype=np.float32)
         if rows:
             vectors[full] = np.asarray(rows, dtype=np.float32)

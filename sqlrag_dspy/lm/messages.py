@@ -53,10 +53,9 @@ def config(request: Any) -> types.GenerateContentConfig:
     for name in ("logprobs", "probabilities", "service_tier", "user_id", "store"):
         if getattr(asked, name) is not None:
             raise _unsupported(f"config.{name}", name)
-    extras = dict(asked.extensions or {})
-    safety = extras.pop("safety_settings", None)
-    if extras:
-        raise _unsupported(f"config.{min(extras)}", f"the option {min(extras)!r}")
+    if asked.extensions:
+        name = min(asked.extensions)
+        raise _unsupported(f"config.{name}", f"the option {name!r}")
     system = request.system
     if system is not None and not isinstance(system, str):
         system = "\n\n".join(_texts(system, "the system prompt"))
@@ -74,7 +73,6 @@ def config(request: Any) -> types.GenerateContentConfig:
         response_mime_type="application/json" if wanted else None,
         response_json_schema=gemini_schema(wanted["schema"]) if wanted.get("type") == "json_schema" else None,
         thinking_config=_thinking(request.model, asked.reasoning),
-        safety_settings=safety,
     )
 
 

@@ -85,6 +85,11 @@ def drop(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
+def echo(handler: BaseHTTPRequestHandler, asked: dict[str, Any]) -> None:
+    """The last turn's own words."""
+    send(body(asked["contents"][-1]["parts"][0]["text"]))(handler, asked)
+
+
 def vectors(handler: BaseHTTPRequestHandler, asked: dict[str, Any]) -> None:
     """Embeddings that can be told apart: (length of the text, 1)."""
     texts = [part["text"] for request in asked["requests"] for part in request["content"]["parts"]]

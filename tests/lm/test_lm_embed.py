@@ -32,6 +32,12 @@ def test_blank_texts_are_rows_of_zeros_and_are_not_sent(gemini, environ) -> None
     assert embed([]).shape == (0, 2)
 
 
+def test_half_a_character_does_not_stop_a_batch(gemini, environ) -> None:
+    gemini.says(vectors)
+    assert embed_function(MODEL, environ=environ)(["a\ud800b"]).tolist() == [[3, 1]]
+    assert gemini.bodies()[0]["requests"][0]["content"]["parts"] == [{"text": "a?b"}]
+
+
 def test_task_and_dimensions_are_sent(gemini, environ) -> None:
     gemini.says(vectors)
     embed_function(MODEL, environ=environ, task="RETRIEVAL_QUERY", dimensions=2)(["a"])

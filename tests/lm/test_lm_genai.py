@@ -6,15 +6,16 @@ import asyncio
 import copy
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import dspy
 import pytest
 from dspy import lm15
 from dspy.utils import exceptions as failed
-from gemini_server import body, drop, failure, hang, send, stream
+from gemini_server import body, drop, echo, failure, hang, send, stream
 
-from sqlrag_dspy.lm import GenaiEngine, connect, explain
+from sqlrag_dspy.lm import GenaiEngine, connect, cost_usd, explain
 
 NAME = "gemini/gemini-2.5-flash"
 SETUP = {"cache": False, "first_wait": 0.01}
@@ -45,16 +46,16 @@ class Choose(dspy.Signature):
 # --- what is sent and what comes back ---------------------------------------------------------------
 
 
-def test_system_sampling_limits_and_turns_reach_gemini(gemini, environ) -> None:
+def test_system_sampling_limits_and_turns_reach_gemini(gemini, lm) -> None:
     gemini.says(send(body("fine")))
-    lm = connect(NAME, environ=environ, temperature=0.2, max_tokens=50, stop=["END"], seed=7, **SETUP)
-    turns = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "one"},
-        {"role": "assistant", "content": "two"},
-        {"role": "user", "content": "three"},
-    ]
-    assert lm(messages=turns) == ["fine"]
+    said = lm15.Message
+    asked = lm15.Request(
+        model=NAME,
+        system="Be brief.",
+        messages=(said.user("one"), said.assistant("two"), said.user("three")),
+        config=lm15.Config(temperature=0.2, max_tokens=50, stop=("END",), seed=7),
+    )
+    assert lm(asked).text == "fine"
     path, headers, asked = gemini.asked[0]
     assert path == "/v1beta/models/gemini-2.5-flash:generateContent"
     assert headers["x-goog-api-key"] == "secret-key"
@@ -89,6 +90,23 @@ def test_usage_counts_cached_and_thinking_tokens(gemini, lm) -> None:
     assert lm.history[-1]["response_model"] == "gemini-2.5-flash-001"
 
 
+def test_a_call_has_its_price(gemini, lm) -> None:
+    counts = {"promptTokenCount": 1000, "candidatesTokenCount": 100, "thoughtsTokenCount": 400}
+    gemini.says(send(body("x", usageMetadata={**counts, "totalTokenCount": 1500})))
+    lm("hi")
+    price = cost_usd(NAME, lm.history[-1]["usage"])
+    assert price == pytest.approx(1000 * 0.30e-6 + 500 * 2.50e-6)
+    assert cost_usd("gemini/unheard-of", lm.history[-1]["usage"]) is None
+    assert cost_usd("openai/gpt-4o", lm.history[-1]["usage"]) is None
+
+
+def test_threads_share_one_engine(gemini, lm) -> None:
+    gemini.says(echo)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: lm(f"number {n}")[0], range(64)))
+    assert found == [f"number {n}" for n in range(64)]
+
+
 def test_thoughts_are_kept_apart_from_the_answer(gemini, lm) -> None:
     reply = body()
     reply["candidates"][0]["content"]["parts"] = [{"text": "hm", "thought": True}, {"text": "yes"}]
@@ -108,9 +126,9 @@ def test_thinking_effort_is_a_budget_or_a_level(gemini, lm) -> None:
 def test_what_the_engine_cannot_carry_is_refused_before_sending(gemini, lm) -> None:
     with pytest.raises(failed.LMUnsupportedFeatureError, match="logprobs"):
         lm("hi", logprobs=True)
-    image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]
+    image = lm15.Message.user([lm15.ImagePart(media_type="image/png", data="aGk=")])
     with pytest.raises(failed.LMUnsupportedFeatureError, match="image"):
-        lm(messages=[{"role": "user", "content": image}])
+        lm(lm15.Request(model=NAME, messages=(image,)))
     assert gemini.asked == []
 
 
@@ -141,6 +159,29 @@ def test_the_chat_adapter_falls_back_to_the_schema(gemini, lm) -> None:
     with dspy.context(lm=lm):
         assert dspy.Predict(Choose)(question="q").route == "vector"
     assert "responseJsonSchema" in gemini.bodies()[1]["generationConfig"]
+
+
+@pytest.mark.parametrize(
+    ("option", "sent"),
+    [
+        ({"temperature": 0.2}, {"temperature": 0.2}),
+        ({"max_tokens": 50}, {"maxOutputTokens": 50}),
+        ({"top_p": 0.5}, {"topP": 0.5}),
+        ({"top_k": 4}, {"topK": 4}),
+        ({"stop": "END"}, {"stopSequences": ["END"]}),
+        ({"seed": 7}, {"seed": 7}),
+        ({"frequency_penalty": 0.5}, {"frequencyPenalty": 0.5}),
+        ({"presence_penalty": 0.5}, {"presencePenalty": 0.5}),
+        ({"reasoning_effort": "high"}, {"thinkingConfig": {"thinking_budget": 16384}}),
+        ({"n": 2}, {}),
+        ({"rollout_id": 3, "temperature": 1.0}, {"temperature": 1.0}),
+    ],
+)
+def test_every_option_of_connect_reaches_gemini(gemini, environ, option, sent) -> None:
+    gemini.says(send(body()))
+    connect(NAME, environ=environ, **option, **SETUP)("hi")
+    assert gemini.bodies()[0].get("generationConfig", {}) == sent
+    assert len(gemini.asked) == option.get("n", 1)
 
 
 def test_answers_are_cached_by_dspy(gemini, environ) -> None:
