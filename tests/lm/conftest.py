@@ -12,12 +12,19 @@ import pytest
 from gemini_server import Gemini
 
 
+@pytest.fixture(autouse=True)
+def _bundled_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DSPy and LiteLLM download their price lists unless told not to."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+
+
 @pytest.fixture
 def gemini() -> Iterator[Gemini]:
     state = Gemini()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = 1 << 16  # head and body in one packet, else each reply waits 40 ms
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
