@@ -1,0 +1,185 @@
+"""Gold SQL laid over a question's links: the skeleton it has, and the role that each link plays in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlrag_dspy.learn.metrics import plain
+from sqlrag_dspy.program.sketch import Skeleton
+from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
+
+
+def skeleton_of(sketch: Sketch, display: str) -> Skeleton | None:
+    """The skeleton of a gold sketch, or None when it has a shape that skeletons cannot say.
+
+    `display` is the column that rows of the table are recognised by.
+    """
+    measures = [item for item in sketch.select if item.aggregate]
+    bare = [item for item in sketch.select if not item.aggregate]
+    ordered = [item for item, _ in sketch.order]
+    hidden = [item for item in (*ordered, *(item for item, _, _ in sketch.having)) if item.aggregate]
+    kinds = {(m.aggregate, m.table, m.column) for m in (*measures, *hidden)}
+    if len(kinds) > 1 or len(sketch.order) > 1 or len(sketch.having) > 1 or len(measures) > 1:
+        return None
+    aggregate = "none"
+    if sketch.share:
+        aggregate = "fraction" if sketch.is_fraction else "share"
+    elif kinds:
+        aggregate = next(iter(kinds))[0]
+    groups = len(sketch.group)
+    if groups > 2:
+        return None
+    if sketch.share:
+        show = "group+measure" if groups else "measure"
+    elif groups:
+        if [_bare(i) for i in bare] not in ([_bare(i) for i in sketch.group], [_bare(i) for i in reversed(sketch.group)]):
+            return None
+        show = "group+measure" if measures else "group"
+    elif measures:
+        if bare:
+            return None
+        show = "measure"
+    else:
+        is_key = [item.column == display and not item.part for item in bare]
+        show = "key" if is_key == [True] else "key+columns" if is_key and is_key[0] else "columns"
+        if "columns" in show and any(item.part for item in bare) and len(bare) > 3:
+            return None
+    order = "none"
+    if sketch.order:
+        item, descending = sketch.order[0]
+        if item.aggregate:
+            by = "measure"
+        elif any(_bare(item) == _bare(group) for group in sketch.group):
+            by = "group"
+        elif show in ("key", "columns") and len(bare) == 1 and _bare(item) == _bare(bare[0]):
+            by = "shown"
+        else:
+            by = "column"
+        order = f"{'desc' if descending else 'asc'}:{by}"
+    limit = "none" if sketch.limit is None else "one" if sketch.limit == 1 else "k"
+    return Skeleton(
+        aggregate=aggregate,
+        groups=str(groups),
+        show=show,
+        order=order,
+        limit=limit,
+        having="yes" if sketch.having else "no",
+        distinct="yes" if sketch.distinct else "no",
+    )
+
+
+def _bare(item: Item) -> tuple[str, str, str]:
+    return (item.table, item.column or "", item.part)
+
+
+def roles_of(sketch: Sketch, links: Links) -> dict[int, str]:
+    """Every chosen link's role in the gold sketch, by number; "ignore" when it plays none."""
+    roles: dict[int, str] = {}
+    for number, link in enumerate(links.chosen):
+        roles[number] = _role(link, sketch, links, number)
+    return roles
+
+
+def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
+    if link.kind in ("value", "date"):
+        if _restricts(link, sketch.filters):
+            return "filter"
+        return "share" if _restricts(link, sketch.share) else "ignore"
+    if link.kind == "number":
+        value = plain(link.value)
+        if link.column is not None and _restricts(link, sketch.filters):
+            return "filter"
+        if link.column is not None and _restricts(link, sketch.share):
+            return "share"
+        if any(plain(bound) == value for _, _, bound in sketch.having):
+            return "having"
+        if sketch.limit is not None and plain(sketch.limit) == value:
+            return "limit"
+        return "ignore"
+    if link.kind == "part":
+        if any(_same(link, item) and item.part == link.grain for item in sketch.group):
+            return "group"
+        return "select" if any(_same(link, i) and i.part == link.grain for i in sketch.select) else "ignore"
+    if link.kind == "column":
+        return _column_role(link, sketch, links, number)
+    return "ignore"
+
+
+def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
+    """A column's role; where it plays several, the adjective ("longest") takes the order, the noun the rest."""
+    played: list[str] = []
+    if any(_same(link, item) and not item.part for item in sketch.group):
+        played.append("group")
+    aggregated = [*sketch.select, *(i for i, _ in sketch.order), *(i for i, _, _ in sketch.having)]
+    if any(_same(link, item) for item in aggregated if item.aggregate):
+        played.append("measure")
+    if any(_same(link, item) for item in sketch.select if not item.aggregate):
+        played.append("select")
+    if any(_same(link, item) for item, _ in sketch.order if not item.aggregate):
+        played.append("order")
+    for alternatives in sketch.filters:
+        played += [p.op for p in alternatives if p.op in ("null", "not null") and _names(link, p)]
+    for alternatives in sketch.share:
+        played += ["share null" for p in alternatives if p.op == "null" and _names(link, p)]
+    if not played:
+        return "ignore"
+    twins = [n for n, other in enumerate(links.chosen) if other.kind == "column" and other.column == link.column]
+    # "rows without authors are left out" is implied by grouping, so it does not claim a link from it.
+    if "group" in played and "not null" in played:
+        played.remove("not null")
+    if "select" in played and "not null" in played:
+        played.remove("not null")
+    if len(played) == 1:
+        return played[0]
+    if len(twins) > 1:
+        adjective = bool(link.concept)
+        ordering = [role for role in played if role in ("order", "measure")]
+        if adjective and ordering:
+            return ordering[0]
+        rest = [role for role in played if role not in ("order",)]
+        return rest[0] if rest else played[0]
+    for role in ("null", "share null", "group", "measure", "order", "select"):
+        if role in played:
+            return role
+    return played[0]
+
+
+def _same(link: Link, item: Item) -> bool:
+    return link.column is not None and item.column is not None and (
+        link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table
+    )
+
+
+def _names(link: Link, predicate: Predicate) -> bool:
+    return link.column is not None and link.column.casefold() == predicate.column.casefold()
+
+
+def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
+    """Whether the gold conjunction holds what the link says."""
+    flat = [predicate for alternatives in filters for predicate in alternatives]
+    if link.kind == "value":
+        return any(
+            _names(link, p) and _mentions(p, link.value) and (p.op in ("!=", "not in")) == (link.op == "!=")
+            for p in flat
+        )
+    bounds = {(p.op, plain(p.value)) for p in flat if link.column is None or _names(link, p)}
+    if link.kind == "date":
+        wanted = {(">=", link.value), ("<", link.upper)}
+        wanted = {(op, plain(_day(value))) for op, value in wanted if value is not None}
+        have = {(op, plain(_day(value))) for op, value in bounds}
+        return bool(wanted) and wanted <= have
+    if link.kind == "number":
+        if link.op == "between":
+            return {(">=", plain(link.value)), ("<=", plain(link.upper))} <= bounds
+        return ((link.op or "="), plain(link.value)) in bounds
+    return False
+
+
+def _mentions(predicate: Predicate, value: Any) -> bool:
+    values = predicate.value if isinstance(predicate.value, tuple) else (predicate.value,)
+    return any(plain(v) == plain(value) for v in values)
+
+
+def _day(value: Any) -> Any:
+    return value[:10] if isinstance(value, str) and len(value) >= 10 else value

@@ -1,0 +1,141 @@
+"""From labelled queries to a compiled program, through the gate: a worse program never replaces a better one."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlrag_dspy.errors import GateRefused
+from sqlrag_dspy.learn import labels, report
+from sqlrag_dspy.learn.databases import open_all
+from sqlrag_dspy.learn.evaluate import Judged, run, summarise
+from sqlrag_dspy.learn.fit import FitRouter, FitSketch, FitThresholds
+from sqlrag_dspy.learn.optimize import optimize
+from sqlrag_dspy.program import SqlRag, artifact
+from sqlrag_dspy.program.artifact import CHECKOUT, Card
+from sqlrag_dspy.settings import Settings
+
+Progress = Callable[[str], None]
+GATE = ("route_accuracy", "execution_accuracy", "filter_exact", "recall_at_5")
+"""The dev figures whose mean must not fall."""
+
+
+def quality(judged: Sequence[Judged]) -> float:
+    """The mean of the gate's figures over judged dev labels."""
+    figures = summarise(judged)
+    values = [figures[name] for name in GATE if figures[name] is not None]
+    return sum(values) / len(values) if values else 0.0
+
+
+def compile_program(
+    train: Sequence[Path],
+    dev: Path | None,
+    *,
+    out: Path,
+    settings: Settings,
+    optimizer: str | None = None,
+    start: Path | None = None,
+    budget: Mapping[str, float] | None = None,
+    resume: bool = False,
+    force: bool = False,
+    seed: int = 0,
+    lm: str | None = None,
+    progress: Progress | None = None,
+) -> Card:
+    """Fits the learned tier on the train labels, and the LM tier when an LM is set; saves program and card.
+
+    `train` are label files or folders (their train split), `dev` the same (its dev split). A program already
+    at `out` is scored on the same dev labels: GateRefused when the new one is worse, unless `force`. `start`
+    is a program whose prompts are taken over. `resume` takes over the learned tier of an interrupted run on
+    the same labels.
+    """
+    tell = progress or (lambda message: None)
+    train_files = [file for path in train for file in labels.files(path, "train")]
+    dev_files = labels.files(dev, "dev") if dev is not None else []
+    examples = [labels.example(label) for file in train_files for label in labels.read(file)]
+    wanted = [label for file in dev_files for label in labels.read(file)]
+    folders = dict.fromkeys(file.parent for file in (*train_files, *dev_files))
+    databases = open_all(folders, settings, progress=tell)
+    partial = out.with_name(out.name + ".partial")
+    hashes = {_relative(file): _hash(file) for file in train_files}
+    try:
+        program = SqlRag(databases)
+        if start is not None:
+            artifact.restore(program, start)
+        taken = resume and partial.is_dir() and artifact.read_card(partial).trainsets == hashes
+        if taken:
+            artifact.restore(program, partial)
+            tell("resuming: the learned tier is already fitted")
+        else:
+            tell(f"fitting the router on {len(examples)} labels")
+            program = FitRouter(seed=seed).compile(program, trainset=examples)
+            tell("fitting the sketcher")
+            program = FitSketch(seed=seed).compile(program, trainset=examples)
+            tell("choosing thresholds")
+            program = FitThresholds(seed=seed).compile(program, trainset=examples)
+        card = _card(program, out, hashes, databases, settings, seed)
+        artifact.write(program, partial, card)
+        if lm:
+            from sqlrag_dspy.lm import connect
+
+            tell(f"compiling the prompts for {lm}")
+            chosen = optimizer or "bootstrap"
+            program = optimize(
+                program, examples, connect(lm), optimizer=chosen, budget=budget, seed=seed
+            )
+            card.lm, card.optimizer = lm, chosen
+        if wanted:
+            tell(f"scoring on {len(wanted)} dev labels")
+            judged = run(program, wanted)
+            scored = quality(judged)
+            card.scores["dev"] = {k: v for k, v in summarise(judged).items() if k != "failures"}
+            if (out / "program.json").is_file() and not force:
+                other = SqlRag(databases)
+                artifact.restore(other, out)
+                before = quality(run(other, wanted))
+                if scored < before:
+                    raise GateRefused(
+                        f"the new program scores {scored:.4f} on the dev labels and the one in {out} {before:.4f}; "
+                        f"it was kept (the new one is in {partial}; --force replaces)"
+                    )
+        artifact.write(program, out, card)
+        report.write_html({"program": out.name, **(card.scores.get("dev") or {})}, out / "report.html")
+        shutil.rmtree(partial, ignore_errors=True)
+        return card
+    finally:
+        for database in databases.values():
+            database.close()
+
+
+def _card(
+    program: SqlRag,
+    out: Path,
+    hashes: Mapping[str, str],
+    databases: Mapping[str, Any],
+    settings: Settings,
+    seed: int,
+) -> Card:
+    thresholds = program.thresholds
+    return Card(
+        name=out.name,
+        versions=artifact.package_versions(),
+        seed=seed,
+        trainsets=dict(hashes),
+        signatures=artifact.signature_hashes(),
+        schemas={name: database.catalog.fingerprint for name, database in databases.items()},
+        embedder=list(settings.embedder),
+        thresholds={"route": thresholds.route, "sql": thresholds.sql, "filters": thresholds.filters},
+    )
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _relative(path: Path) -> str:
+    """A label file as the card names it: below the checkout when it lies there."""
+    resolved = path.resolve()
+    return str(resolved.relative_to(CHECKOUT)) if resolved.is_relative_to(CHECKOUT) else str(path)

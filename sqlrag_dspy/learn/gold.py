@@ -1,0 +1,44 @@
+"""Gold rows and gold filters, from the real SQLite engine: the product's own SQL never judges itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sqlrag_dspy.errors import LabelError
+from sqlrag_dspy.learn.labels import Label
+
+
+@lru_cache(maxsize=16)
+def _connect(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+@lru_cache(maxsize=8192)
+def _run(path: str, query: str) -> tuple[tuple[Any, ...], ...]:
+    return tuple(_connect(path).execute(query).fetchall())
+
+
+def rows(label: Label, path: Path) -> tuple[tuple[Any, ...], ...]:
+    """The rows of a label's gold query. Raises LabelError naming the label when it does not run."""
+    try:
+        return _run(str(path), label.sql or "SELECT 1 WHERE 0")
+    except sqlite3.Error as error:
+        raise LabelError(f"label {label.id}: the gold query fails ({error}); correct it") from error
+
+
+def allowed(label: Label, path: Path, key: Sequence[str]) -> frozenset[Any]:
+    """Keys of the rows that a label's filter allows; all of the table's when it has none."""
+    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in key)
+    where = f" WHERE {label.filter_sql}" if label.filter_sql else ""
+    table = '"' + (label.table or "").replace('"', '""') + '"'
+    try:
+        found = _run(str(path), f"SELECT {columns} FROM {table}{where}")  # noqa: S608
+    except sqlite3.Error as error:
+        raise LabelError(f"label {label.id}: the gold filter fails ({error}); correct it") from error
+    return frozenset(row[0] if len(row) == 1 else row for row in found)

@@ -1,0 +1,100 @@
+"""Labelled queries: one JSON line each, read with the line number in every error, and as DSPy examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sqlrag_dspy.errors import LabelError
+from sqlrag_dspy.types import Route
+
+SPLITS = ("train", "dev", "test")
+
+
+class Label(BaseModel):
+    """One labelled query. docs/labels.md says what makes a question sql, vector, hybrid or decline."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: str
+    database: str
+    table: str | None = None
+    question: str = Field(min_length=1)
+    lang: Literal["en", "es", "nl"]
+    route: Route
+    also_ok: list[Route] = Field(default_factory=list)
+    sql: str | None = None
+    filter_sql: str | None = None
+    keys: list[Any] = Field(default_factory=list)
+    answer: Any = None
+    tags: list[str] = Field(default_factory=list)
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Label:
+        if self.route == "sql" and not self.sql:
+            raise ValueError("an sql label needs its gold query under 'sql'")
+        if self.route in ("vector", "hybrid") and not self.table:
+            raise ValueError(f"a {self.route} label needs the searched table under 'table'")
+        return self
+
+
+def read(path: Path) -> list[Label]:
+    """The labels of one JSONL file, in order. Raises LabelError naming file, line and what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabelError(f"cannot read the label file {path}: {error}") from error
+    labels: list[Label] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            label = Label.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "line"
+            raise LabelError(f"{path}, line {number}: {where}: {first['msg']}; correct that label") from error
+        if label.id in seen:
+            raise LabelError(f"{path}, line {number}: id {label.id!r} is already used in line {seen[label.id]}")
+        seen[label.id] = number
+        labels.append(label)
+    return labels
+
+
+def files(path: Path, split: str | None = None) -> list[Path]:
+    """The label files that a path names: a file itself, or the splits of a folder.
+
+    Raises LabelError when there is none.
+    """
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise LabelError(f"no label file or folder {path}")
+    wanted = [split] if split else list(SPLITS)
+    found = [path / f"{name}.jsonl" for name in wanted if (path / f"{name}.jsonl").is_file()]
+    if not found and any(child.is_dir() for child in path.iterdir()):
+        found = [f for child in sorted(path.iterdir()) if child.is_dir() for f in _maybe(child, wanted)]
+    if not found:
+        raise LabelError(f"{path} holds no {' or '.join(name + '.jsonl' for name in wanted)}")
+    return found
+
+
+def _maybe(folder: Path, splits: list[str]) -> list[Path]:
+    return [folder / f"{name}.jsonl" for name in splits if (folder / f"{name}.jsonl").is_file()]
+
+
+def load(path: str | Path, split: str | None = None) -> list[dspy.Example]:
+    """Labels as dspy.Examples whose inputs are `question` and `database`.
+
+    The other fields of the label are the example's labels, `gold` being the Label itself.
+    """
+    return [example(label) for file in files(Path(path), split) for label in read(file)]
+
+
+def example(label: Label) -> dspy.Example:
+    """One label as a dspy.Example."""
+    return dspy.Example(**label.model_dump(), gold=label).with_inputs("question", "database")
