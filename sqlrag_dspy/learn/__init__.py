@@ -1,8 +1,8 @@
 """Labelled queries to a compiled program, and its scores: for research and for retraining offline.
 
-    from sqlrag_dspy import learn
-    examples = learn.labels.load("trainsets/articles", split="train")
-    program = learn.FitRouter(seed=0).compile(rag.program, trainset=examples)
+from sqlrag_dspy import learn
+examples = learn.labels.load("trainsets/articles", split="train")
+program = learn.FitRouter(seed=0).compile(rag.program, trainset=examples)
 """
 
 from __future__ import annotations

@@ -33,7 +33,10 @@ def skeleton_of(sketch: Sketch, display: str) -> Skeleton | None:
     if sketch.share:
         show = "group+measure" if groups else "measure"
     elif groups:
-        if [_bare(i) for i in bare] not in ([_bare(i) for i in sketch.group], [_bare(i) for i in reversed(sketch.group)]):
+        if [_bare(i) for i in bare] not in (
+            [_bare(i) for i in sketch.group],
+            [_bare(i) for i in reversed(sketch.group)],
+        ):
             return None
         show = "group+measure" if measures else "group"
     elif measures:
@@ -124,7 +127,9 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
         played += ["share null" for p in alternatives if p.op == "null" and _names(link, p)]
     if not played:
         return "ignore"
-    twins = [n for n, other in enumerate(links.chosen) if other.kind == "column" and other.column == link.column]
+    twins = [
+        n for n, other in enumerate(links.chosen) if other.kind == "column" and other.column == link.column
+    ]
     # "rows without authors are left out" is implied by grouping, so it does not claim a link from it.
     if "group" in played and "not null" in played:
         played.remove("not null")
@@ -146,8 +151,10 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
 
 
 def _same(link: Link, item: Item) -> bool:
-    return link.column is not None and item.column is not None and (
-        link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table
+    return (
+        link.column is not None
+        and item.column is not None
+        and (link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table)
     )
 
 

@@ -52,7 +52,9 @@ def routers(card: Card, wanted: Sequence[Label], label_files: Sequence[Path]) ->
     for name, model in models.items():
         model.fit(questions, routes)
         told = model.predict([label.question for label in wanted])
-        right = np.array([t == label.route or t in label.also_ok for t, label in zip(told, wanted)], dtype=float)
+        right = np.array(
+            [t == label.route or t in label.also_ok for t, label in zip(told, wanted)], dtype=float
+        )
         means = right[random.integers(0, len(right), (1000, len(right)))].mean(axis=1)
         out[name] = {
             "route_accuracy": round(float(right.mean()), 4),

@@ -83,9 +83,7 @@ def compile_program(
 
             tell(f"compiling the prompts for {lm}")
             chosen = optimizer or "bootstrap"
-            program = optimize(
-                program, examples, connect(lm), optimizer=chosen, budget=budget, seed=seed
-            )
+            program = optimize(program, examples, connect(lm), optimizer=chosen, budget=budget, seed=seed)
             card.lm, card.optimizer = lm, chosen
         if wanted:
             tell(f"scoring on {len(wanted)} dev labels")

@@ -89,7 +89,9 @@ def open_trainset(
         try:
             url = Template(spec["source"]).substitute(os.environ)
         except KeyError as error:
-            raise SourceError(f"{folder}/source.toml needs the environment variable {error.args[0]}") from error
+            raise SourceError(
+                f"{folder}/source.toml needs the environment variable {error.args[0]}"
+            ) from error
         digest = hashlib.sha256(url.encode()).hexdigest()[:12]
         store = cache_folder() / f"{name}-{digest}" / "store"
     else:

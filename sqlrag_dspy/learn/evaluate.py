@@ -59,7 +59,11 @@ def judge(label: Label, answer: Answer, database: Database) -> Judged:
     if label.route == "sql":
         expected = gold.rows(label, path_of(database))
         ordered = "order by" in (label.sql or "").casefold()
-        right = answer.route == "sql" and answered and metrics.rows_match(expected, answer.rows, is_ordered=ordered)
+        right = (
+            answer.route == "sql"
+            and answered
+            and metrics.rows_match(expected, answer.rows, is_ordered=ordered)
+        )
         scores["execution_accuracy"] = float(right)
         wrong = answered and not right and not answer.flagged and answer.route == "sql"
         scores["wrong_unflagged"] = float(wrong)
@@ -72,8 +76,10 @@ def judge(label: Label, answer: Answer, database: Database) -> Judged:
         scores["mrr"] = metrics.reciprocal_rank(label.keys, found)
         scores["filter_exact"] = float(_same_rows(label, answer, database))
         if not scores["filter_exact"]:
-            failure["filter"] = answer.search.model_dump(include={"filters", "key_sql"}) if answer.search else None
-        if scores["recall_at_5"] < 1:
+            failure["filter"] = (
+                answer.search.model_dump(include={"filters", "key_sql"}) if answer.search else None
+            )
+        if (scores["recall_at_5"] or 0) < 1:
             failure["recall_at_5"] = scores["recall_at_5"]
     if answer.documents and answered:
         scores["citation_valid"], scores["sentences_supported"] = _citations(answer, database)
@@ -99,7 +105,9 @@ def _same_rows(label: Label, answer: Answer, database: Database) -> bool:
     if answer.search.key_sql:
         allowed = database.all_keys(database.check_keys(answer.search.key_sql))
     else:
-        filters = tuple((Predicate(table.name, column, "=", value),) for column, value in answer.search.filters)
+        filters = tuple(
+            (Predicate(table.name, column, "=", value),) for column, value in answer.search.filters
+        )
         allowed = database.all_keys(database.check_keys(keys_query(table.name, filters, database.catalog)))
     return {metrics.key_plain(key) for key in allowed} == {metrics.key_plain(key) for key in wanted}
 
@@ -115,7 +123,9 @@ def _citations(answer: Answer, database: Database) -> tuple[float | None, float 
         piece = text[citation.start : citation.end] if isinstance(text, str) else ""
         told = answer.answer[slice(*citation.answer_span)]
         shown = any(piece in p.text or p.text in piece for d in answer.documents for p in d.passages)
-        valid += bool(piece) and (piece == told or (answer.usage.lm_calls + answer.usage.cached_calls > 0 and shown))
+        valid += bool(piece) and (
+            piece == told or (answer.usage.lm_calls + answer.usage.cached_calls > 0 and shown)
+        )
     spans = [c.answer_span for c in answer.citations]
     told_ = [(s, e) for s, e in sentences(answer.answer) if not answer.answer[s:e].endswith(":")]
     told_ = [(s, e) for s, e in told_ if not answer.answer[s:e].startswith("Also: ")]
@@ -269,7 +279,11 @@ def evaluate_set(
     folder = artifact.find(str(program))
     rag = SqlRag(databases, lm=_engine(lm))
     card = artifact.restore(rag, folder)
-    counted = (lambda done, all_: progress(f"asked {done} of {all_}") if done % 20 == 0 else None) if progress else None
+    counted = (
+        (lambda done, all_: progress(f"asked {done} of {all_}") if done % 20 == 0 else None)
+        if progress
+        else None
+    )
     try:
         judged = run(rag, wanted, progress=counted)
         result = {"program": folder.name, "set": [str(file) for file in label_files], **summarise(judged)}
@@ -311,5 +325,3 @@ def _engine(lm: str | None) -> Any:
     from sqlrag_dspy.lm import connect
 
     return connect(lm)
-
-

@@ -72,7 +72,8 @@ def known_words(masks: Sequence[str], databases: Sequence[str]) -> frozenset[str
     return frozenset(
         word
         for word, counts in seen.items()
-        if (many and len(counts) >= 2 and sum(counts.values()) >= 3) or max(counts.values()) >= (6 if many else 3)
+        if (many and len(counts) >= 2 and sum(counts.values()) >= 3)
+        or max(counts.values()) >= (6 if many else 3)
     )
 
 
@@ -102,7 +103,9 @@ def matrix(vocabulary: Vocabulary, counted: Sequence[Counter[str]], dense: NDArr
     return plain if dense is None else sparse.hstack([plain, sparse.csr_matrix(dense)]).tocsr()
 
 
-def logistic(features: Any, classes: Sequence[str], strength: float, weights: Any = None, seed: int = 0) -> Head:
+def logistic(
+    features: Any, classes: Sequence[str], strength: float, weights: Any = None, seed: int = 0
+) -> Head:
     """A multinomial logistic regression as a Head; a lone class gives a constant one."""
     from sklearn.linear_model import LogisticRegression
 
@@ -177,16 +180,23 @@ class FitRouter(Teleprompter):
         router = student.router
         router.vocabulary, router.seed = vocabulary, self.seed
         held = self.held_out(cases)
-        for name, features, strength in (("quick", sparse, self.strength), ("full", joined, self.full_strength)):
+        for name, features, strength in (
+            ("quick", sparse, self.strength),
+            ("full", joined, self.full_strength),
+        ):
             head = logistic(features, routes, strength, seed=self.seed)
             scores = held[name]
             order = [sorted(set(routes)).index(route) for route in routes]
             head.temperature = temperature(scores, order)
             setattr(router, name, head)
         router.gate = self._gate(router.quick, held, routes)
-        declined = [(n, _reason(case.example)) for n, case in enumerate(cases) if case.example.route == "decline"]
+        declined = [
+            (n, _reason(case.example)) for n, case in enumerate(cases) if case.example.route == "decline"
+        ]
         if declined:
-            router.reasons = logistic(sparse[[n for n, _ in declined]], [r for _, r in declined], self.strength)
+            router.reasons = logistic(
+                sparse[[n for n, _ in declined]], [r for _, r in declined], self.strength
+            )
         student.demonstrations.fill([_demonstration(case) for case in cases])
         return student
 
@@ -198,18 +208,21 @@ class FitRouter(Teleprompter):
         dense = np.stack([embedding(multilingual, case.spoken, case.example.question) for case in cases])
         out = {name: np.zeros((len(cases), len(names))) for name in ("quick", "full")}
         for number in range(FOLDS):
-            train = np.flatnonzero(fold != number)
-            test = np.flatnonzero(fold == number)
-            if not len(test) or not len(train):
+            train = [int(n) for n in np.flatnonzero(fold != number)]
+            test = [int(n) for n in np.flatnonzero(fold == number)]
+            if not test or not train:
                 continue
             known = known_words([cases[n].masked for n in train], [cases[n].database.name for n in train])
             counted = [terms(case.masked, known) for case in cases]
             vocabulary = vocabulary_of([counted[n] for n in train], known)
-            for name, block, strength in (("quick", None, self.strength), ("full", dense, self.full_strength)):
+            for name, block, strength in (
+                ("quick", None, self.strength),
+                ("full", dense, self.full_strength),
+            ):
                 features = matrix(vocabulary, counted, block)
                 head = logistic(features[train], [routes[n] for n in train], strength, seed=self.seed)
                 columns = [names.index(c) for c in head.classes]
-                out[name][np.ix_(test, columns)] = scores_of(head, features[test])
+                out[name][np.ix_(np.array(test), np.array(columns))] = scores_of(head, features[test])
         return out
 
     def _gate(self, quick: Head, held: dict[str, NDArray[np.float64]], routes: Sequence[str]) -> float:
@@ -221,7 +234,8 @@ class FitRouter(Teleprompter):
         confidence = shares.max(axis=1) / shares.sum(axis=1)
         first, second = held["quick"].argmax(axis=1) == right, held["full"].argmax(axis=1) == right
         choices = [
-            (float(np.where(confidence >= gate, first, second).mean()), -gate) for gate in np.arange(0.3, 1.01, 0.02)
+            (float(np.where(confidence >= gate, first, second).mean()), -gate)
+            for gate in np.arange(0.3, 1.01, 0.02)
         ]
         top = max(score for score, _ in choices)
         return float(-max(negative for score, negative in choices if score >= top - 0.002))
@@ -270,7 +284,7 @@ def read_gold(case: Case) -> Sketch | None:
         if not example.get("filter_sql"):
             return Sketch(table.name, ())
         keys = ", ".join('"' + name.replace('"', '""') + '"' for name in table.key)
-        return read(f'SELECT {keys} FROM "{table.name}" WHERE {example.filter_sql}', catalog)  # noqa: S608
+        return read(f'SELECT {keys} FROM "{table.name}" WHERE {example.filter_sql}', catalog)
     return None
 
 
@@ -330,12 +344,16 @@ class FitSketch(Teleprompter):
     def _fit_heads(self, sketcher: Sketcher, aligned: Sequence[Aligned], known: frozenset[str]) -> None:
         shaped = [a for a in aligned if a.skeleton is not None]
         if not shaped:
-            raise LabelError("no sql label has a gold query within the sketch grammar; add some to the trainset")
+            raise LabelError(
+                "no sql label has a gold query within the sketch grammar; add some to the trainset"
+            )
         counted = [terms(a.case.masked, known) for a in shaped]
         sketcher.vocabulary = vocabulary_of(counted, known)
         features = matrix(sketcher.vocabulary, counted)
         sketcher.fields = {
-            name: logistic(features, [getattr(a.skeleton, name) for a in shaped], self.strength, seed=self.seed)
+            name: logistic(
+                features, [getattr(a.skeleton, name) for a in shaped], self.strength, seed=self.seed
+            )
             for name in FIELDS
         }
         sketcher.skeletons = dict(sorted(Counter(a.skeleton.text() for a in shaped).items()))
@@ -374,7 +392,9 @@ def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bo
     """A logistic regression from a draft's signals to "right"; scaling is folded into its weights."""
     usable = [(draft.signals, right) for _, draft, right in outcomes if draft.sketch is not None]
     if len({right for _, right in usable}) < 2:
-        raise LabelError("held-out sketches are all right or all wrong; confidence cannot be fitted: add labels")
+        raise LabelError(
+            "held-out sketches are all right or all wrong; confidence cannot be fitted: add labels"
+        )
     names = sorted(usable[0][0])
     raw = np.array([[signals[name] for name in names] for signals, _ in usable])
     centre, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6

@@ -38,7 +38,7 @@ def allowed(label: Label, path: Path, key: Sequence[str]) -> frozenset[Any]:
     where = f" WHERE {label.filter_sql}" if label.filter_sql else ""
     table = '"' + (label.table or "").replace('"', '""') + '"'
     try:
-        found = _run(str(path), f"SELECT {columns} FROM {table}{where}")  # noqa: S608
+        found = _run(str(path), f"SELECT {columns} FROM {table}{where}")
     except sqlite3.Error as error:
         raise LabelError(f"label {label.id}: the gold filter fails ({error}); correct it") from error
     return frozenset(row[0] if len(row) == 1 else row for row in found)

@@ -59,7 +59,9 @@ def read(path: Path) -> list[Label]:
             where = ".".join(str(part) for part in first["loc"]) or "line"
             raise LabelError(f"{path}, line {number}: {where}: {first['msg']}; correct that label") from error
         if label.id in seen:
-            raise LabelError(f"{path}, line {number}: id {label.id!r} is already used in line {seen[label.id]}")
+            raise LabelError(
+                f"{path}, line {number}: id {label.id!r} is already used in line {seen[label.id]}"
+            )
         seen[label.id] = number
         labels.append(label)
     return labels

@@ -40,7 +40,7 @@ def right(program: SqlRag) -> Callable[..., Any]:
     return metric
 
 
-class _Budget(dspy.utils.callback.BaseCallback):  # type: ignore[misc]
+class _Budget(dspy.utils.callback.BaseCallback):
     """Stops a compilation that has used up its calls or minutes."""
 
     def __init__(self, budget: Mapping[str, float]) -> None:

@@ -69,9 +69,14 @@ def _cell(figures: Mapping[str, Any], name: str) -> str:
 
 
 def _table(groups: Mapping[str, Mapping[str, Any]]) -> str:
-    head = "".join(f"<th>{escape(name)}<br><small>{figures.get('n', '')}</small></th>" for name, figures in groups.items())
+    head = "".join(
+        f"<th>{escape(name)}<br><small>{figures.get('n', '')}</small></th>"
+        for name, figures in groups.items()
+    )
     rows = "".join(
-        f"<tr><td>{escape(told)}</td>" + "".join(_cell(figures, name) for figures in groups.values()) + "</tr>"
+        f"<tr><td>{escape(told)}</td>"
+        + "".join(_cell(figures, name) for figures in groups.values())
+        + "</tr>"
         for name, told in ROWS
     )
     return f"<table><tr><th></th>{head}</tr>{rows}</table>"
@@ -86,7 +91,9 @@ def _confusion(confusion: Mapping[str, Mapping[str, int]]) -> str:
         f"<tr><td>{escape(right)}</td>" + "".join(f"<td>{counts[name]}</td>" for name in told) + "</tr>"
         for right, counts in confusion.items()
     )
-    return f"<h2>Routes: label (rows) against answer (columns)</h2><table><tr><th></th>{head}</tr>{rows}</table>"
+    return (
+        f"<h2>Routes: label (rows) against answer (columns)</h2><table><tr><th></th>{head}</tr>{rows}</table>"
+    )
 
 
 def _baselines(baselines: Mapping[str, Any]) -> str:
@@ -107,5 +114,8 @@ def _baselines(baselines: Mapping[str, Any]) -> str:
 def _failures(failures: list[Any]) -> str:
     if not failures:
         return ""
-    items = "".join(f"<li><code>{escape(str(f.get('id')))}</code> {escape(str({k: v for k, v in f.items() if k != 'id'}))}</li>" for f in failures)
+    items = "".join(
+        f"<li><code>{escape(str(f.get('id')))}</code> {escape(str({k: v for k, v in f.items() if k != 'id'}))}</li>"
+        for f in failures
+    )
     return f"<h2>{len(failures)} labels with something wrong</h2><ul>{items}</ul>"

@@ -114,7 +114,7 @@ def _other(
 
 
 def _lm(name: str, **settings: Any) -> Any:
-    import dspy  # type: ignore[import-untyped]
+    import dspy
 
     try:
         return dspy.LM(name, **settings)
@@ -127,7 +127,7 @@ def _find_key(lm: Any, environ: Mapping[str, str]) -> str | None:
 
     Raises LmError when a needed key is missing or no provider is known.
     """
-    from dspy.clients.backend_selection import select_backend  # type: ignore[import-untyped]
+    from dspy.clients.backend_selection import select_backend
 
     # DSPy's provider table; it has no public door.
     registry = import_module("dspy._vendor.lm15.registry")
@@ -147,7 +147,7 @@ def _find_key(lm: Any, environ: Mapping[str, str]) -> str | None:
 
 def _litellm_missing(model: str, environ: Mapping[str, str]) -> list[str]:
     """The variables that are not set for a model that only LiteLLM can route."""
-    from dspy.clients._litellm import get_litellm  # type: ignore[import-untyped]
+    from dspy.clients._litellm import get_litellm
 
     switch = "LITELLM_LOCAL_MODEL_COST_MAP"
     was_set = switch in os.environ

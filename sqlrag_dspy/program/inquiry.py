@@ -93,7 +93,11 @@ class Inquiry:
         finally:
             record.seconds = round(time.perf_counter() - start, 6)
             spent = self.meter.usage(calls)
-            record.lm_calls, record.tokens_in, record.tokens_out = spent.lm_calls, spent.tokens_in, spent.tokens_out
+            record.lm_calls, record.tokens_in, record.tokens_out = (
+                spent.lm_calls,
+                spent.tokens_in,
+                spent.tokens_out,
+            )
             self.steps.append(record)
             if self._listener is not None:
                 self._listener(record)
@@ -115,7 +119,9 @@ def describe_link(link: Any) -> str:
     """One link in a line, for traces and prompts."""
     where = ".".join(part for part in (link.table, link.column) if part)
     if link.kind == "date":
-        return f"'{link.text}' -> dates {link.value or '…'} to before {link.upper or '…'}" + (f" ({where})" if where else "")
+        return f"'{link.text}' -> dates {link.value or '…'} to before {link.upper or '…'}" + (
+            f" ({where})" if where else ""
+        )
     if link.kind == "number":
         bound = f"{link.op or '='} {link.value}" + (f" and {link.upper}" if link.upper is not None else "")
         return f"'{link.text}' -> {where or 'a number'} {bound}"

@@ -95,7 +95,12 @@ class SqlRag(dspy.Module):
     # --- asking --------------------------------------------------------------------------------------
 
     def ask(
-        self, question: str, *, database: str | None = None, trace: bool = False, listener: Listener | None = None
+        self,
+        question: str,
+        *,
+        database: str | None = None,
+        trace: bool = False,
+        listener: Listener | None = None,
     ) -> Answer:
         """The answer to one question. Steps carry their input and output when `trace` is set.
 

@@ -81,7 +81,9 @@ def _computed(inquiry: Inquiry, evidence: Evidence, answer: Answer) -> None:
 
 def _searched(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence, answer: Answer) -> None:
     restricted = plan.condition or gather.describe_filters(plan)
-    answer.explanation = f"searched {plan.table} by meaning" + (f", only rows where {restricted}" if restricted else "")
+    answer.explanation = f"searched {plan.table} by meaning" + (
+        f", only rows where {restricted}" if restricted else ""
+    )
     answer.documents = [result.document(document) for document in evidence.documents]
     answer.search = result.search(evidence.search) if evidence.search is not None else None
     if not evidence.documents:
@@ -113,7 +115,9 @@ def _from_model(rag: SqlRag, inquiry: Inquiry, evidence: Evidence) -> writing.Wr
         written = writing.check_citations(str(told or ""), pieces)
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; quotations still answer
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        inquiry.fail("lm", f"the model failed to answer ({type(error).__name__}: {first[:160]}); passages are quoted")
+        inquiry.fail(
+            "lm", f"the model failed to answer ({type(error).__name__}: {first[:160]}); passages are quoted"
+        )
         return None
     if not written.text or not written.citations:
         inquiry.fail("answer", "the model's answer cited no evidence; passages are quoted instead")

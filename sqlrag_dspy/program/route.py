@@ -24,7 +24,10 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
     inquiry.links  # noqa: B018 - linked first, so that the trace reads in order
     with inquiry.step("route", inquiry.masked) as step:
         learned = rag.router(
-            masked=inquiry.masked, spoken=inquiry.spoken, question=inquiry.question, encode=gather.multilingual
+            masked=inquiry.masked,
+            spoken=inquiry.spoken,
+            question=inquiry.question,
+            encode=gather.multilingual,
         )
         route: Route | None = learned.route
         plan = Plan(route or "vector", learned.confidence, "learned", reason=learned.reason)

@@ -1,8 +1,9 @@
 """The learned router: a calibrated linear classifier over the delexicalised question.
 
-Two stages, one answer, and for a decline its likeliest reason. The first reads n-grams of the masked question alone. Only when its confidence
-stays under `gate` does the second add the multilingual sentence embedding, which costs milliseconds and a
-model to load. Fitting is in `learn.fit`; the LM tier is in `rag.py`.
+Two stages, one answer, and for a decline its likeliest reason. The first reads n-grams of the masked
+question alone. Only when its confidence stays under `gate` does the second add the multilingual sentence
+embedding, which costs milliseconds and a model to load. Fitting is in `learn.fit`; the LM tier is in
+`route.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Router(dspy.Module, Parameter):
     def is_fitted(self) -> bool:
         return bool(self.quick.classes)
 
-    def forward(self, masked: str, spoken: str, question: str, encode: Encode | None = None) -> dspy.Prediction:
+    def forward(
+        self, masked: str, spoken: str, question: str, encode: Encode | None = None
+    ) -> dspy.Prediction:
         """`masked` and `spoken` are the delexicalised question as tokens and as words.
 
         Without `encode` the first stage alone answers. An unfitted router gives no route.
@@ -86,4 +89,6 @@ class Router(dspy.Module, Parameter):
 
 def embedding(encode: Encode, spoken: str, question: str) -> Floats:
     """The dense block of a question: the spoken mask and the raw words, each a unit vector, scaled."""
-    return np.concatenate(list(encode([spoken, question[:1000]]))).astype(np.float32) * np.float32(EMBEDDING_SCALE)
+    return np.concatenate(list(encode([spoken, question[:1000]]))).astype(np.float32) * np.float32(
+        EMBEDDING_SCALE
+    )

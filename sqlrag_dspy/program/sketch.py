@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import dspy
@@ -91,7 +92,12 @@ def sequence(links: Links, mask: str, known: frozenset[str]) -> tuple[list[str],
 
 
 def role_terms(
-    links: Links, number: int, tokens_: Sequence[str], places: Mapping[int, int], catalog: Catalog, purpose: str
+    links: Links,
+    number: int,
+    tokens_: Sequence[str],
+    places: Mapping[int, int],
+    catalog: Catalog,
+    purpose: str,
 ) -> Counter[str]:
     """Features of one link's role: what it is, what stands beside it, and what the question says."""
     link = links.chosen[number]
@@ -159,13 +165,17 @@ class Sketcher(dspy.Module, Parameter):
     def is_fitted(self) -> bool:
         return bool(self.fields)
 
-    def forward(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> dspy.Prediction:
+    def forward(
+        self, links: Links, masked: str, catalog: Catalog, table: str | None = None
+    ) -> dspy.Prediction:
         """`sketch` (None when the links cannot fill any skeleton), `confidence`, `draft`."""
         if not self.is_fitted:
             return dspy.Prediction(sketch=None, confidence=0.0, draft=Draft(None, None))
         draft = self.draft(links, masked, catalog, table)
         return dspy.Prediction(
-            sketch=draft.sketch, confidence=self.trust(draft) if draft.sketch is not None else 0.0, draft=draft
+            sketch=draft.sketch,
+            confidence=self.trust(draft) if draft.sketch is not None else 0.0,
+            draft=draft,
         )
 
     # --- pieces that fitting uses as well ------------------------------------------------------------
@@ -226,7 +236,9 @@ class Sketcher(dspy.Module, Parameter):
             "margin": min(score - runner_up, 10.0),
             "unknown": float(min(unknown, 6)),
             "unknown share": unknown / max(len(words), 1),
-            "ignored": float(sum(1 for n, r in assigned.items() if r == "ignore" and links.chosen[n].kind != "table")),
+            "ignored": float(
+                sum(1 for n, r in assigned.items() if r == "ignore" and links.chosen[n].kind != "table")
+            ),
             "weakest link": min((links.chosen[n].score for n in used), default=1.0),
             "assumed": float(len(assumptions)),
             "rare": float(-math.log(self.skeletons[skeleton.text()] / total)),
@@ -332,7 +344,7 @@ def fill(
         while len(members) > most:  # too many: the one that loses least gives way
             drop = min(members, key=lambda n: log(n, assigned[n]) - log(n, "ignore"))
             rest = [r for r in roles[drop] if r in permitted and family(r) != role]
-            assigned[drop] = max(rest, key=lambda r, n=drop: log(n, r)) if rest else "ignore"
+            assigned[drop] = max(rest, key=partial(log, drop)) if rest else "ignore"
             members.remove(drop)
         while len(members) < least:  # too few: the one that gains most steps in
             spare = [
@@ -362,7 +374,9 @@ def _implied(role: str, links: Links, assigned: Mapping[int, str]) -> bool:
 
 
 def _compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str] | None:
-    values = [links.chosen[n] for n, r in assigned.items() if r == "filter" and links.chosen[n].kind == "value"]
+    values = [
+        links.chosen[n] for n, r in assigned.items() if r == "filter" and links.chosen[n].kind == "value"
+    ]
     counted = Counter((link.table or "", link.column or "") for link in values)
     return next((column for column, n in counted.items() if n >= 2), None)
 
@@ -381,7 +395,9 @@ def assemble(
     for number, role in sorted(assigned.items()):
         by_role.setdefault("share" if role == "share null" else role, []).append(links.chosen[number])
     restricting = [
-        (links.chosen[n], role) for n, role in sorted(assigned.items()) if role in ("filter", "null", "not null")
+        (links.chosen[n], role)
+        for n, role in sorted(assigned.items())
+        if role in ("filter", "null", "not null")
     ]
     filters = predicates(restricting, table, catalog, assumptions)
     shares = predicates(
@@ -455,7 +471,9 @@ def assemble(
             return None, assumptions
         limit = int(value)
     # A group or a distinct list of something answers with somethings; rows that have none are left out.
-    filled = [item for item in (*groups, *(shown if skeleton.distinct == "yes" else ())) if not item.aggregate]
+    filled = [
+        item for item in (*groups, *(shown if skeleton.distinct == "yes" else ())) if not item.aggregate
+    ]
     for item in filled:
         column = _column(catalog, item)
         if column is not None and column.profile.null_share > 0 and item.column is not None:
@@ -570,7 +588,7 @@ def main_table(links: Links, catalog: Catalog) -> Table | None:
     for place, link in enumerate(links.chosen):
         if link.table:
             votes[link.table] += {"table": 4, "column": 2, "value": 1}.get(link.kind, 1)
-            if link.kind == "table" and not any(l.kind == "table" for l in links.chosen[:place]):
+            if link.kind == "table" and not any(earlier.kind == "table" for earlier in links.chosen[:place]):
                 votes[link.table] += 1
     return max(
         catalog.tables,

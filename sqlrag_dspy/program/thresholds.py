@@ -25,7 +25,11 @@ class Thresholds(dspy.Module, Parameter):
         return {"route": self.route, "sql": self.sql, "filters": self.filters}
 
     def load_state(self, state: dict[str, Any], *, allow_unsafe_lm_state: bool = False) -> Thresholds:
-        self.route, self.sql, self.filters = float(state["route"]), float(state["sql"]), float(state["filters"])
+        self.route, self.sql, self.filters = (
+            float(state["route"]),
+            float(state["sql"]),
+            float(state["filters"]),
+        )
         return self
 
     def reset(self) -> None:

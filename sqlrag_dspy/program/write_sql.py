@@ -22,7 +22,7 @@ ATTEMPTS = 4
 def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     """Rows for an sql question; `needs_model` when the learned tier is not sure enough and no LM is set."""
     trusted = plan.sketch is not None and plan.trust >= rag.thresholds.sql
-    if trusted and rag.gate_open or not rag.engine.is_set:
+    if (trusted and rag.gate_open) or not rag.engine.is_set:
         found = _from_sketch(inquiry, plan) if trusted else None
         if found is not None or not rag.engine.is_set:
             return found or Evidence(needs_model=True)
@@ -112,7 +112,9 @@ def _from_model(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
 def _shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
     """Demonstrations of the same schema with the most similar masked questions."""
     catalog = inquiry.database.catalog
-    found = rag.demonstrations(inquiry.masked, rag.router.vocabulary, k=6, schema=catalog.fingerprint, want="sql")
+    found = rag.demonstrations(
+        inquiry.masked, rag.router.vocabulary, k=6, schema=catalog.fingerprint, want="sql"
+    )
     return [
         dspy.Example(
             dialect=catalog.dialect, database_schema="(as below)", found_in_question="(left out)",

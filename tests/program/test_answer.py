@@ -1,0 +1,57 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sqlrag_dspy.program.answer import Evidence, check_citations, quote, render_rows, sentences
+from sqlrag_dspy.program.result import Citation
+from sqlrag_dspy.types import Document, Passage, Rows
+
+TEXT = 'The well ran dry. "We dug deeper," she said. It took 3.5 days!\n\nThen it rained.'
+
+
+def test_sentences_cover_the_text_and_keep_numbers_whole():
+    assert [TEXT[s:e] for s, e in sentences(TEXT)] == [
+        "The well ran dry.", '"We dug deeper," she said.', "It took 3.5 days!", "Then it rained.",
+    ]  # fmt: skip
+
+
+@given(st.text(max_size=300))
+def test_sentence_spans_are_in_order_and_never_blank(text):
+    spans = sentences(text)
+    assert all(text[s:e].strip() == text[s:e] != "" for s, e in spans)
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
+
+
+def bag(texts):
+    words = sorted({w for t in texts for w in t.lower().split()})
+    raw = np.array([[t.lower().split().count(w) for w in words] for t in texts], dtype=np.float32)
+    return raw / np.maximum(np.linalg.norm(raw, axis=1, keepdims=True), 1e-9)
+
+
+def test_quotes_are_verbatim_and_cited_by_offset():
+    stored = "x" * 50 + TEXT
+    passage = Passage("body", 50, 50 + len(TEXT), TEXT, 0.9)
+    document = Document("wells", 7, 0.9, {"name": "Well seven"}, (passage,))
+    written = quote("why did the well ran dry", [document], {}, lambda d: "Well seven", bag, most_sentences=1)
+    assert written.citations
+    for citation in written.citations:
+        said = written.text[slice(*citation.answer_span)]
+        assert said == stored[citation.start : citation.end]
+
+
+def test_one_value_is_the_answer_and_many_rows_are_counted():
+    assert render_rows(Rows(("n",), ((144,),)), "").text == "144"
+    many = render_rows(Rows(("n",), tuple((n,) for n in range(25))), "").text
+    assert many.endswith("… and 5 more rows.")
+    assert render_rows(Rows(("n",), ()), "").text == "No rows match."
+
+
+def test_marks_become_citations_and_uncited_sentences_are_reported():
+    evidence = [
+        Evidence("a", Citation(kind="row", answer_span=(0, 0), key=0)),
+        Evidence("b", Citation(kind="passage", answer_span=(0, 0), table="t", key=1, column="c", start=0, end=5)),
+    ]
+    written = check_citations("Sales rose [1]. The shop moved [2, 9]. Everyone was happy.", evidence)
+    assert written.text == "Sales rose. The shop moved. Everyone was happy."
+    assert [written.text[slice(*c.answer_span)].rstrip(".") for c in written.citations] == ["Sales rose", "The shop moved"]
+    assert written.unsupported == ["Everyone was happy."]

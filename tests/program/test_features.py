@@ -1,0 +1,39 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sqlrag_dspy.program.features import Head, Vocabulary, abstract, pack, terms, tokens, unpack
+
+
+def test_tokens_keep_typed_tokens_whole():
+    assert tokens("how many <VALUE> in <DATE:year>?") == ["how", "many", "<VALUE>", "in", "<DATE:year>", "?"]
+
+
+def test_runs_of_unknown_words_become_one():
+    known = frozenset({"articles", "about"})
+    assert abstract(["articles", "about", "solar", "roof", "<DATE:year>"], known) == [
+        "articles", "about", "~", "<DATE:year>",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32), max_size=30))
+def test_packing_is_exact(values):
+    array = np.array(values, dtype=np.float32)
+    assert np.array_equal(unpack(pack(array), len(values)), array)
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_terms_and_a_unit_vector(text):
+    counted = terms(text, frozenset())
+    vocabulary = Vocabulary({t: n for n, t in enumerate(counted)}, np.ones(len(counted), np.float32))
+    _, values = vocabulary.vector(counted)
+    assert abs(float(np.linalg.norm(values)) - 1) < 1e-4
+
+
+def test_heads_and_vocabularies_survive_their_state():
+    head = Head(("a", "b"), np.array([[1, 0.5], [0, 2]], np.float32), np.array([0.1, -0.1], np.float32), 0.7)
+    again = Head.load(head.dump())
+    columns, values = np.array([0, 1]), np.array([0.6, 0.8], np.float32)
+    assert again.probabilities(columns, values) == head.probabilities(columns, values)
+    vocabulary = Vocabulary({"x": 0, "y": 1}, np.array([1, 2], np.float32), frozenset({"x"}))
+    assert Vocabulary.load(vocabulary.dump()).index == vocabulary.index
