@@ -100,6 +100,11 @@ class Database:
                 self._memo[question] = self.linker.link(question)
             return self._memo[question]
 
+    def forget_links(self) -> None:
+        """Empties the memory of links (for measurements, and when stored values changed)."""
+        with self._lock:
+            self._memo.clear()
+
     # --- computing -------------------------------------------------------------------------------
 
     def check(self, sql: str) -> CheckedSql:
@@ -169,7 +174,7 @@ class Database:
         self.values(refresh=True)
         self.__dict__.pop("index", None)
         self.__dict__.pop("linker", None)
-        self._memo.clear()
+        self.forget_links()
         return report
 
     def all_keys(self, query: CheckedSql) -> list[Key]:
