@@ -1,0 +1,40 @@
+"""SQL as values: checked before it runs, repaired for DuckDB, written from sketches, read into them, explained.
+
+The only room that imports sqlglot. It runs nothing: whoever needs rows passes a function in. Public names are
+loaded on first use, since the grammar takes a tenth of a second to import; their files have other names than
+they, or Python would put the file in the function's place.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.sql.building import keys_query, keys_where, write
+    from sqlrag_dspy.sql.checking import check
+    from sqlrag_dspy.sql.emptiness import explain_empty
+    from sqlrag_dspy.sql.explaining import explain
+    from sqlrag_dspy.sql.linting import lint
+    from sqlrag_dspy.sql.reading import read
+
+_HOMES = {
+    "check": "checking",
+    "explain": "explaining",
+    "explain_empty": "emptiness",
+    "keys_query": "building",
+    "keys_where": "building",
+    "lint": "linting",
+    "read": "reading",
+    "write": "building",
+}
+
+__all__ = ["check", "explain", "explain_empty", "keys_query", "keys_where", "lint", "read", "write"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,317 @@
+"""Text to one parsed query, within bounds: the grammar is DuckDB's, with SQLite's extra syntax understood.
+
+One grammar reads everything, so that checked SQL re-checks to itself: functions stay as they were written
+(except the few that the repairs need to see), whatever dialect they come from. Only node types listed here
+pass; what is not listed (INTO, PIVOT, lambdas, parameters, samples) is refused by name. Names and functions
+are checked elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.words import words
+
+MAX_CHARACTERS = 250_000
+MAX_DEPTH = 30
+"""Brackets within brackets; the parser spends about 20 Python frames on each."""
+
+
+class _Parser(DuckDBParser):
+    FUNCTIONS = {  # noqa: RUF012
+        **{
+            name: DuckDBParser.FUNCTIONS[name]
+            for name in ("COUNT", "SUM", "AVG", "COALESCE", "IFNULL", "NULLIF")
+        },
+        "IIF": lambda args: exp.If.from_arg_list(args),
+    }
+    FUNCTION_PARSERS = {  # noqa: RUF012
+        name: DuckDBParser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION")
+    }
+    NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+        name: DuckDBParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE", "IF")
+    }
+    NO_PAREN_FUNCTIONS = {  # noqa: RUF012
+        token: DuckDBParser.NO_PAREN_FUNCTIONS[token]
+        for token in (TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP)
+    }
+
+    def _parse_ordered(self, parse_method: Callable[[], exp.Expr | None] | None = None) -> exp.Ordered | None:
+        ordered = super()._parse_ordered(parse_method)
+        if ordered is not None:
+            said = self._tokens[max(self._index - 2, 0) : self._index]
+            words = [token.text.upper() for token in said]
+            ordered.meta["says_nulls"] = words in (["NULLS", "FIRST"], ["NULLS", "LAST"])
+        return ordered
+
+
+class _Generator(DuckDBGenerator):
+    def ordered_sql(self, expression: exp.Ordered) -> str:
+        # where NULLs go is always written out: readers and databases differ in what they assume
+        direction = " DESC" if expression.args.get("desc") else ""
+        nulls = "FIRST" if expression.args.get("nulls_first") else "LAST"
+        return f"{self.sql(expression, 'this')}{direction} NULLS {nulls}"
+
+    def distinct_sql(self, expression: exp.Distinct) -> str:
+        if isinstance(expression.parent, exp.Anonymous):
+            return f"DISTINCT {self.expressions(expression, flat=True)}"
+        return super().distinct_sql(expression)
+
+
+class Reading(DuckDB):
+    """DuckDB's grammar with backticks, and with functions kept as written."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+
+    Parser = _Parser
+    Generator = _Generator
+
+
+class BracketReading(Reading):
+    """The same with [bracketed names], which only SQLite and SQL Server have."""
+
+    class Tokenizer(Reading.Tokenizer):
+        IDENTIFIERS = ['"', "`", ("[", "]")]  # noqa: RUF012
+
+    Parser = _Parser
+    Generator = _Generator
+
+
+_READING = Reading()
+_BRACKETS = BracketReading()
+
+_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.VALUES}
+
+ALLOWED: frozenset[type[exp.Expr]] = frozenset(
+    getattr(exp, name)
+    for name in words(
+        """
+        Select Union Intersect Except Subquery With CTE From Join Where Group Having Qualify Order Ordered
+        Limit Offset Fetch LimitOptions Distinct Table TableAlias Values Tuple Unnest Alias Column
+        Identifier Star Literal Null Boolean Paren Window WindowSpec Filter WithinGroup Cube Rollup
+        GroupingSets And Or Not Xor EQ NEQ LT LTE GT GTE Is In Between Like ILike Escape Glob SimilarTo
+        NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv Mod Neg DPipe BitwiseAnd BitwiseOr BitwiseXor
+        BitwiseNot BitwiseLeftShift BitwiseRightShift Pow Case If Cast TryCast DataType DataTypeParam
+        Interval Var Extract Exists Any Coalesce Nullif Count Sum Avg Substring Trim StrPosition Anonymous
+        CurrentDate CurrentTimestamp Collate Bracket Slice Array IgnoreNulls RespectNulls
+        """
+    )
+)
+
+_SAY = {
+    "Into": "SELECT … INTO writes a table",
+    "Lateral": "LATERAL joins are not supported; use a subquery with GROUP BY and join it",
+    "Pivot": "PIVOT is not supported; use an aggregate with FILTER (WHERE …) for each column",
+    "Placeholder": "there are no parameters here; write the value itself",
+    "Parameter": "there are no parameters here; write the value itself",
+    "SessionParameter": "there are no variables here; write the value itself",
+    "TableSample": "sampling is not supported; use ORDER BY and LIMIT",
+    "Lock": "row locks are not supported; leave out FOR UPDATE",
+    "Lambda": "lambda functions are not supported",
+    "JSONExtract": "use json_extract_string(column, '$.path') instead of ->",
+    "JSONExtractScalar": "use json_extract_string(column, '$.path') instead of ->>",
+    "RegexpLike": "use regexp_matches(text, pattern) instead of ~",
+    "RegexpFullMatch": "use regexp_full_match(text, pattern) instead of ~",
+    "PropertyEQ": "structs are not supported; select the columns one by one",
+    "Dot": "write a column as table.column, without a database or a field after it",
+}
+
+_TYPES = {
+    *exp.DataType.INTEGER_TYPES,
+    *exp.DataType.FLOAT_TYPES,
+    *exp.DataType.TEXT_TYPES,
+    exp.DType.DECIMAL,
+    exp.DType.BOOLEAN,
+    exp.DType.DATE,
+    exp.DType.TIME,
+    exp.DType.TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ,
+    exp.DType.DATETIME,
+    exp.DType.INTERVAL,
+    exp.DType.INT128,
+}
+
+_DUCKDB_MARKS = re.compile(
+    r"::|\b(?:qualify|ilike|exclude|try_cast)\b|\b(?:interval|date|timestamp)\s*'|\binterval\s+\d|"
+    r"\b(?:date_trunc|date_part|date_diff|datediff|try_strptime|strptime|string_agg|regexp_matches|epoch|any_value|"
+    r"arg_max|arg_min|list|year|month|quarter|day|monthname|dayname|extract|count_if|median)\s*\(",
+    re.IGNORECASE,
+)
+
+
+def looks_like_duckdb(text: str) -> bool:
+    """Whether the text uses what DuckDB has and SQLite has not, so that DuckDB's rules were meant."""
+    return _DUCKDB_MARKS.search(text) is not None
+
+
+def _names_in_brackets(text: str) -> bool:
+    """Whether every [ in the text opens a name, as in SQLite and SQL Server, rather than a list or an index."""
+    plain = re.sub(r"'(?:[^']|'')*'", "''", text)
+    found = re.findall(r"(.?)(\[[^\]]*\]?)", plain, re.DOTALL)
+    return bool(found) and all(
+        not re.match(r"[\w)\]]", before) and re.fullmatch(r"\[[^\W\d][^\[\],'()]*\]", inside)
+        for before, inside in found
+    )
+
+
+def parse(text: str, *, brackets: bool) -> exp.Query:
+    """The one query in `text`; with `brackets`, [a name] may be an identifier.
+
+    Raises SqlRejected for anything else than one query of allowed parts, and for text beyond the bounds.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise SqlRejected(
+            f"the statement has {len(text):,} characters, more than {MAX_CHARACTERS:,}; shorten it, for example "
+            "with a subquery instead of a long list of values"
+        )
+    if not text.strip():
+        raise SqlRejected("the statement is empty; write one SELECT query")
+    if "\0" in text:
+        raise SqlRejected("the statement holds a NUL character; leave it out")
+    return _parse_as(text, _BRACKETS if brackets and "[" in text and _names_in_brackets(text) else _READING)
+
+
+def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError as error:
+        raise SqlRejected(
+            f"this is not valid SQL: {_first_line(error)}; check quotes and comments"
+        ) from error
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
+        raise SqlRejected("the statement holds only comments; write one SELECT query")
+    if any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        raise SqlRejected("several statements were given; send one SELECT query, without ';' inside")
+    if tokens[0].token_type not in _STARTS:
+        raise SqlRejected(_not_a_query(tokens[0]))
+    tokens = _without_spare_brackets(tokens)
+    try:
+        trees = dialect.parser().parse(tokens, text)
+    except ParseError as error:
+        raise SqlRejected(f"this is not valid SQL: {_first_line(error)}") from error
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.Values):
+        tree = exp.select("*").from_(tree)
+    if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
+        raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
+    return tree
+
+
+def _not_a_query(token: Token) -> str:
+    word = token.text.upper()
+    if re.fullmatch(r"[A-Z]+", word) and token.token_type not in (TokenType.VAR, TokenType.STRING):
+        return f"{word} is not allowed: this tool only reads; write one SELECT (or WITH … SELECT) query"
+    if word in ("CHECKPOINT", "VACUUM", "IMPORT", "PREPARE", "EXECUTE", "DEALLOCATE", "REINDEX", "REVOKE"):
+        return f"{word} is not allowed: this tool only reads; write one SELECT (or WITH … SELECT) query"
+    return f"this is not a SQL query: it starts with {token.text[:40]!r}; write one SELECT query"
+
+
+def _first_line(error: Exception) -> str:
+    line = re.sub(r"\x1b\[\d*m", "", str(error)).strip().splitlines()[0]
+    return line.rstrip(".")[:200]
+
+
+def _without_spare_brackets(tokens: list[Token]) -> list[Token]:
+    """Brackets written three times or more are written twice, which means the same; then depth is bounded."""
+    opened: list[int] = []
+    closes: dict[int, int] = {}
+    for position, token in enumerate(tokens):
+        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+            opened.append(position)
+        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE) and opened:
+            start = opened.pop()
+            if token.token_type == TokenType.R_PAREN and tokens[start].token_type == TokenType.L_PAREN:
+                closes[start] = position
+    spare: set[int] = set()
+    for start, end in closes.items():
+        if closes.get(start + 1) == end - 1 and closes.get(start + 2) == end - 2:
+            spare |= {start, end}
+    kept = [token for position, token in enumerate(tokens) if position not in spare] if spare else tokens
+    depth = deepest = 0
+    for token in kept:
+        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
+            depth -= 1
+    if deepest > MAX_DEPTH:
+        raise SqlRejected(
+            f"the statement is nested too deeply ({deepest} brackets, {MAX_DEPTH} are allowed); "
+            "use WITH or fewer brackets"
+        )
+    return kept
+
+
+_PLAIN_TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
+
+
+def refuse_unlisted(tree: exp.Expr) -> None:
+    """Raise SqlRejected when any part of the tree is not on the list of what a query may hold."""
+    for node in tree.walk():
+        kind = type(node)
+        if kind not in ALLOWED:
+            name = kind.__name__
+            raise SqlRejected(_SAY.get(name, f"{_spoken(name)} is not supported in a query here"))
+        if kind is exp.DataType:
+            if node.this not in _TYPES:
+                raise SqlRejected(
+                    f"a cast to {node.sql(dialect=_READING)} is not supported; use INTEGER, DOUBLE, VARCHAR, "
+                    "BOOLEAN, DATE or TIMESTAMP"
+                )
+        elif kind is exp.With:
+            if node.args.get("recursive"):
+                raise SqlRejected("recursive WITH is not allowed, it may never end; use joins or range(…)")
+        elif kind is exp.Table:
+            extra = [key for key, value in node.args.items() if value and key not in _PLAIN_TABLE_ARGS]
+            if extra:
+                raise SqlRejected(
+                    f"a table with {extra[0].replace('_', ' ')} is not supported; name the table alone"
+                )
+        elif kind is exp.Select:
+            if node.args.get("kind") or node.args.get("operation_modifiers"):
+                raise SqlRejected("write a plain SELECT list")
+            if not node.expressions:
+                raise SqlRejected("SELECT names nothing to show; list columns or *")
+        elif isinstance(node, exp.Join) and (node.method not in ("", "NATURAL") or node.kind == "POSITIONAL"):
+            raise SqlRejected(f"{node.method or node.kind} JOIN is not supported; use JOIN … ON")
+        elif kind is exp.Star and (node.args.get("replace") or node.args.get("rename")):
+            raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
+
+
+def _spoken(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
+
+
+def render(tree: exp.Expr) -> str:
+    """The tree as DuckDB SQL on one line, comments left out."""
+    return tree.sql(dialect=_READING, comments=False)
+
+
+def tokens_of(text: str) -> list[Token]:
+    return _READING.tokenize(text)
+
+
+def literal(value: Any) -> exp.Expr:
+    """A JSON value as a SQL literal."""
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, int | float):
+        number = exp.Literal.number(repr(abs(value)))
+        return exp.Neg(this=number) if value < 0 else number
+    return exp.Literal.string(str(value))

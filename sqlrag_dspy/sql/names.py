@@ -1,0 +1,458 @@
+"""Ties every name of a query to the catalog, scope by scope, and spells it as stored, quoted.
+
+Each source must be a table of the catalog, a WITH name, a subquery or one of three bounded table functions.
+Each resolved column node carries its `Field` in `meta["field"]` and its source in `meta["source"]`; each query
+node carries the kinds of its output in `meta["kinds"]`. Functions and types are not looked at here.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql import advice
+from sqlrag_dspy.sql.functions import generated_rows
+from sqlrag_dspy.sql.kinds import Field, Kind, column_kind, field_of, function_name, kind_of
+from sqlrag_dspy.sql.scopes import (
+    Scope,
+    Source,
+    by_name,
+    children,
+    conjuncts,
+    distinct,
+    has_own_aggregate,
+    inside_aggregate,
+    quote,
+    renamed,
+    sources_used,
+    spell,
+    stands_for_text,
+)
+from sqlrag_dspy.types import Catalog
+
+MAX_SOURCES = 24
+"""Tables and subqueries named in one statement."""
+MAX_QUERIES = 60
+MAX_PRODUCT = 1_000_000
+"""Rows that joins without a condition may make."""
+MAX_ROWS = 1e10
+
+
+class Resolver:
+    """Resolves one statement; `tables` and `columns` are what it reads, in order of first mention."""
+
+    def __init__(self, catalog: Catalog, *, quotes_make_text: bool) -> None:
+        self.catalog = catalog
+        self.quotes_make_text = quotes_make_text
+        self.tables: dict[str, None] = {}
+        self.columns: dict[tuple[str, str], None] = {}
+        self._sources = 0
+        self._queries = 0
+
+    def statement(self, tree: exp.Query) -> None:
+        self._query(tree, {}, None)
+
+    # --- queries ------------------------------------------------------------------------------------
+
+    def _query(
+        self, node: exp.Expr, ctes: dict[str, Source], outer: Scope | None
+    ) -> tuple[list[Field], float]:
+        self._queries += 1
+        if self._queries > MAX_QUERIES:
+            raise SqlRejected(f"the statement holds more than {MAX_QUERIES} subqueries; simplify it")
+        ctes = self._with(node, ctes, outer)
+        if isinstance(node, exp.Subquery):
+            fields, rows = self._query(node.this, ctes, outer)
+            self._output_modifiers(node, fields, ctes, outer)
+        elif isinstance(node, exp.SetOperation):
+            fields, rows = self._set_operation(node, ctes, outer)
+        elif isinstance(node, exp.Select):
+            fields, rows = self._select(node, ctes, outer)
+        elif isinstance(node, exp.Values):
+            return self._values(node, ctes, outer)
+        else:
+            raise SqlRejected("write one SELECT query")
+        if rows > MAX_ROWS:
+            raise SqlRejected("the statement would make too many rows; join on keys and select fewer of them")
+        limit = node.args.get("limit")
+        if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal):
+            rows = min(rows, float(limit.expression.this))
+        node.meta["kinds"] = [each.kind for each in fields]
+        node.meta["fields"] = fields
+        return fields, rows
+
+    def _with(self, node: exp.Expr, ctes: dict[str, Source], outer: Scope | None) -> dict[str, Source]:
+        clause = node.args.get("with_")
+        if clause is None:
+            return ctes
+        ctes = dict(ctes)
+        for cte in clause.expressions:
+            fields, rows = self._query(cte.this, ctes, outer)
+            alias = cte.args["alias"]
+            quote(alias.this)
+            fields = renamed(fields, alias)
+            ctes[cte.alias.casefold()] = Source(cte.alias, by_name(fields), rows)
+        return ctes
+
+    def _set_operation(
+        self, node: exp.SetOperation, ctes: dict[str, Source], outer: Scope | None
+    ) -> tuple[list[Field], float]:
+        branches: list[exp.Expr] = []
+        left: exp.Expr = node
+        while isinstance(left, exp.SetOperation) and (left is node or not left.args.get("with_")):
+            branches.append(left.expression)
+            left = left.this
+        branches.append(left)
+        fields: list[Field] = []
+        total = 0.0
+        for branch in reversed(branches):
+            found, rows = self._query(branch, ctes, outer)
+            total += rows
+            if not fields:
+                fields = found
+            elif len(found) != len(fields):
+                raise SqlRejected(
+                    f"the parts of a {node.key.upper()} give {len(fields)} and {len(found)} columns; "
+                    "select as many in each"
+                )
+            else:
+                fields = [a if a.kind == b.kind else Field(a.name, None) for a, b in zip(fields, found)]
+        self._output_modifiers(node, fields, ctes, outer)
+        return fields, total
+
+    def _output_modifiers(
+        self, node: exp.Expr, fields: list[Field], ctes: dict[str, Source], outer: Scope | None
+    ) -> None:
+        """ORDER BY after a set operation or bracketed query: it sees output names alone."""
+        order = node.args.get("order")
+        if order is not None:
+            scope = Scope({"": Source("", by_name(fields))}, outer=None)
+            self._expressions(order, scope, ctes, records=False)
+
+    def _values(
+        self, node: exp.Values, ctes: dict[str, Source], outer: Scope | None
+    ) -> tuple[list[Field], float]:
+        scope = Scope(outer=outer)
+        for row in node.expressions:
+            self._expressions(row, scope, ctes)
+        first = node.expressions[0]
+        cells = first.expressions if isinstance(first, exp.Tuple) else [first]
+        fields = [Field(f"col{number}", kind_of(cell)) for number, cell in enumerate(cells)]
+        return fields, float(len(node.expressions))
+
+    # --- one SELECT ---------------------------------------------------------------------------------
+
+    def _select(
+        self, node: exp.Select, ctes: dict[str, Source], outer: Scope | None
+    ) -> tuple[list[Field], float]:
+        scope = Scope(outer=outer)
+        joins = list(node.args.get("joins") or ())
+        start = node.args.get("from_")
+        if start is not None:
+            self._source(start.this, scope, ctes)
+            joins = [*(start.this.args.get("joins") or ()), *joins]
+        links: list[set[str]] = []
+        for join in joins:
+            self._join(join, scope, ctes, links)
+        fields = self._projections(node, scope, ctes)
+        for part in ("distinct", "where", "group", "having", "qualify", "windows", "order"):
+            self._clause(node, part, scope, ctes)
+        where = node.args.get("where")
+        if where is not None:
+            links += [used for term in conjuncts(where.this) if len(used := sources_used(term)) > 1]
+        for key in ("limit", "offset"):
+            clause = node.args.get(key)
+            count = clause and (clause.args.get("count") or clause.args.get("expression"))
+            if count is not None and not (isinstance(count, exp.Literal) and count.this.isdigit()):
+                if isinstance(count, exp.Neg):
+                    node.set(key, None)  # SQLite's LIMIT -1 is no limit
+                else:
+                    raise SqlRejected(f"{key.upper()} needs a plain number")
+        rows = self._size(scope, links)
+        if not node.args.get("group") and node.find(exp.AggFunc) is not None and has_own_aggregate(node):
+            rows = 1.0
+        return fields, rows
+
+    def _clause(self, node: exp.Select, part: str, scope: Scope, ctes: dict[str, Source]) -> None:
+        value = node.args.get(part)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, exp.Expr):
+                self._expressions(each, scope, ctes, outputs_first=part == "order")
+
+    def _source(self, node: exp.Expr, scope: Scope, ctes: dict[str, Source]) -> str:
+        self._sources += 1
+        if self._sources > MAX_SOURCES:
+            raise SqlRejected(f"the statement names more than {MAX_SOURCES} tables; join only those it needs")
+        alias = node.args.get("alias")
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            source = self._table(node, ctes)
+        elif isinstance(node, exp.Table | exp.Unnest):
+            source = self._table_function(node, scope, ctes)
+        elif isinstance(node, exp.Subquery | exp.Values):
+            fields, rows = self._query(node, ctes, scope.outer)
+            source = Source(node.alias, by_name(renamed(fields, alias)), rows)
+        else:
+            raise SqlRejected("read from a table, a subquery or a WITH query")
+        if isinstance(alias, exp.TableAlias) and alias.this is not None:
+            quote(alias.this)
+            for column in alias.columns:
+                quote(column)
+            if isinstance(node, exp.Table) and alias.columns and isinstance(node.this, exp.Identifier):
+                source.fields = by_name(renamed(list(source.fields.values()), alias))
+            source.alias = alias.name
+        folded = source.alias.casefold() or f"?{len(scope.sources)}"
+        if folded in scope.sources:
+            raise SqlRejected(
+                f"two sources are called {source.alias!r}; give each its own alias, as in {source.alias} AS b"
+            )
+        scope.sources[folded] = source
+        for join in (node.args.get("joins") or ()) if isinstance(node, exp.Subquery) else ():
+            self._join(join, scope, ctes, [])
+        return folded
+
+    def _table(self, node: exp.Table, ctes: dict[str, Source]) -> Source:
+        qualifier = ".".join(part for part in (node.catalog, node.db) if part)
+        name = node.name
+        if not qualifier and name.casefold() in ctes:
+            cte = ctes[name.casefold()]
+            node.set("this", exp.to_identifier(cte.alias, quoted=True))
+            return Source(cte.alias, dict(cte.fields), cte.rows)
+        table = self.catalog.table(name)
+        if table is None or qualifier.casefold() not in ("", "main", "public"):
+            shown = f"{qualifier}.{name}" if qualifier else name
+            raise SqlRejected(advice.no_table(shown, self.catalog, [cte.alias for cte in ctes.values()]))
+        node.set("this", exp.to_identifier(table.name, quoted=True))
+        node.set("db", None)
+        node.set("catalog", None)
+        self.tables.setdefault(table.name)
+        fields = {
+            each.name.casefold(): Field(each.name, column_kind(each), table, each) for each in table.columns
+        }
+        if table.key == ("rowid",) and "rowid" not in fields:
+            fields["rowid"] = Field("rowid", "integer", table)
+        return Source(table.name, fields, float(max(table.rows, 1)))
+
+    def _table_function(self, node: exp.Expr, scope: Scope, ctes: dict[str, Source]) -> Source:
+        call = node.this if isinstance(node, exp.Table) else node
+        name = "unnest" if isinstance(call, exp.Unnest) else function_name(call)
+        if name not in ("unnest", "range", "generate_series"):
+            raise SqlRejected(advice.no_table_function(name or "this"))
+        rows = generated_rows(call, name)
+        self._expressions(call, Scope(outer=scope), ctes, root_is_source=True)
+        alias = node.args.get("alias")
+        columns = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+        kind: Kind | None = (
+            "integer" if name != "unnest" and kind_of(call.expressions[0]) == "integer" else None
+        )
+        label = (alias.name if isinstance(alias, exp.TableAlias) and alias.this else "") or name
+        fields = [Field(each, kind) for each in columns or [label if name == "unnest" else name]]
+        return Source(label, by_name(fields), rows)
+
+    def _join(self, join: exp.Join, scope: Scope, ctes: dict[str, Source], links: list[set[str]]) -> None:
+        before = dict(scope.sources)
+        folded = self._source(join.this, scope, ctes)
+        shared = [
+            name for name in scope.sources[folded].fields if any(name in s.fields for s in before.values())
+        ]
+        using = join.args.get("using")
+        if join.method.upper() == "NATURAL":
+            scope.merged |= set(shared)
+            links.append({folded, *before} if shared else {folded})
+        elif using:
+            for column in using:
+                if column.name.casefold() not in shared:
+                    raise SqlRejected(
+                        f"USING ({column.name}) needs the column on both sides; write ON a.x = b.y instead"
+                    )
+                scope.merged.add(column.name.casefold())
+                holder = next(s for s in before.values() if column.name.casefold() in s.fields)
+                stored = holder.fields[column.name.casefold()]
+                self._record(stored)
+                self._record(scope.sources[folded].fields[column.name.casefold()])
+                spell(column if isinstance(column, exp.Identifier) else column.this, stored.name)
+                links.append({folded, next(key for key, s in before.items() if s is holder)})
+        condition = join.args.get("on")
+        if condition is not None:
+            self._expressions(join, scope, ctes, only=condition)
+            for term in conjuncts(condition):
+                used = sources_used(term)
+                if len(used) > 1:
+                    links.append(used)
+
+    def _size(self, scope: Scope, links: list[set[str]]) -> float:
+        """About how many rows the FROM clause makes; raises when unlinked sources multiply beyond bounds."""
+        groups = {name: {name} for name in scope.sources}
+        for link in links:
+            together = set().union(*(groups[name] for name in link if name in groups))
+            for name in together:
+                groups[name] = together
+        sizes = {id(group): max(scope.sources[name].rows for name in group) for group in groups.values()}
+        product = 1.0
+        for size in sizes.values():
+            product *= size
+        if len(sizes) > 1 and product > MAX_PRODUCT:
+            names = " and ".join(repr(scope.sources[min(group)].alias) for group in distinct(groups)[:2])
+            raise SqlRejected(
+                f"{names} are not joined by any condition, which would make {product:,.0f} rows; "
+                f"add JOIN … ON{advice.join_hint(self.catalog, [s.alias for s in scope.sources.values()])}"
+            )
+        return product
+
+    # --- expressions --------------------------------------------------------------------------------
+
+    def _projections(self, node: exp.Select, scope: Scope, ctes: dict[str, Source]) -> list[Field]:
+        fields: list[Field] = []
+        for projection in node.expressions:
+            star = projection if isinstance(projection, exp.Star) else projection.this
+            if isinstance(star, exp.Star) and isinstance(projection, exp.Star | exp.Column):
+                fields += self._star(projection, star, scope)
+                continue
+            self._expressions(projection, scope, ctes)
+            if isinstance(projection, exp.Alias):
+                quote(projection.args["alias"])
+                scope.outputs.setdefault(projection.alias.casefold(), projection)
+                inner = field_of(projection.this)
+                kind = kind_of(projection.this)
+                fields.append(
+                    Field(
+                        projection.alias,
+                        kind,
+                        inner.table if inner else None,
+                        inner.column if inner else None,
+                    )
+                )
+            else:
+                found = field_of(projection)
+                fields.append(found or Field("", kind_of(projection)))
+        return fields
+
+    def _star(self, projection: exp.Expr, star: exp.Star, scope: Scope) -> list[Field]:
+        if isinstance(projection, exp.Column) and projection.table:
+            source = self._named_source(projection, scope)
+            fields = list(source.fields.values())
+        else:
+            if not scope.sources:
+                raise SqlRejected("SELECT * needs a FROM clause")
+            fields, seen = [], set[str]()
+            for source in scope.sources.values():
+                for folded, each in source.fields.items():
+                    if folded not in seen or folded not in scope.merged:
+                        fields.append(each)
+                        seen.add(folded)
+        hidden: set[str] = set()
+        for name in star.args.get("except_") or ():
+            column = next((each for each in fields if each.name.casefold() == name.name.casefold()), None)
+            if column is None:
+                raise SqlRejected(f"EXCLUDE names {name.name!r}, which is no column here")
+            spell(name if isinstance(name, exp.Identifier) else name.this, column.name)
+            hidden.add(column.name.casefold())
+        # rowid is a column that one can name, but * does not show it
+        fields = [
+            each for each in fields if each.name.casefold() not in hidden and (each.column or not each.table)
+        ]
+        for each in fields:
+            self._record(each)
+        return fields
+
+    def _expressions(
+        self,
+        root: exp.Expr,
+        scope: Scope,
+        ctes: dict[str, Source],
+        *,
+        outputs_first: bool = False,
+        records: bool = True,
+        only: exp.Expr | None = None,
+        root_is_source: bool = False,
+    ) -> None:
+        """Resolve every column under `root` (or under `only` of it); queries inside see this scope as outer."""
+        stack = [only if only is not None else root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, exp.Column):
+                if not isinstance(node.this, exp.Star):
+                    self._column(node, scope, outputs_first=outputs_first, records=records)
+                continue
+            if isinstance(node, exp.Query | exp.Values) and not (root_is_source and node is root):
+                self._query(node, ctes, scope)
+                continue
+            if isinstance(node, exp.TableAlias):
+                continue
+            stack.extend(children(node))
+
+    def _column(self, node: exp.Column, scope: Scope, *, outputs_first: bool, records: bool) -> None:
+        name, folded = node.name, node.name.casefold()
+        if node.table:
+            source = self._named_source(node, scope)
+            found = source.fields.get(folded)
+            if found is None:
+                raise SqlRejected(advice.no_column(name, source.alias, source.fields, self.catalog))
+            self._tie(node, found, source.alias.casefold(), source.alias, records=records)
+            return
+        if outputs_first and folded in scope.outputs and not inside_aggregate(node):
+            self._tie_output(node, scope.outputs[folded])
+            return
+        level: Scope | None = scope
+        while level is not None:
+            holders = [key for key, source in level.sources.items() if folded in source.fields]
+            if len(holders) > 1 and folded not in level.merged:
+                names = " or ".join(f"{level.sources[key].alias}.{name}" for key in holders)
+                raise SqlRejected(f"column {name!r} is in several sources; write {names}")
+            if holders:
+                self._tie(node, level.sources[holders[0]].fields[folded], holders[0], None, records=records)
+                return
+            if folded in level.outputs:
+                self._tie_output(node, level.outputs[folded])
+                return
+            level = level.outer
+        if self.quotes_make_text and node.this.args.get("quoted") and stands_for_text(node):
+            node.replace(exp.Literal.string(name))
+            return
+        nearest: dict[str, Field] = {}
+        aliases: list[str] = []
+        level = scope
+        while level is not None:
+            for source in level.sources.values():
+                nearest.update(source.fields)
+                aliases.append(source.alias)
+            level = level.outer
+        is_quoted = bool(node.this.args.get("quoted"))
+        raise SqlRejected(
+            advice.no_column(name, " or ".join(aliases), nearest, self.catalog, is_quoted=is_quoted)
+        )
+
+    def _named_source(self, node: exp.Column, scope: Scope) -> Source:
+        level: Scope | None = scope
+        wanted = node.table.casefold()
+        while level is not None:
+            if wanted in level.sources:
+                source = level.sources[wanted]
+                node.set("table", exp.to_identifier(source.alias, quoted=True))
+                node.set("db", None)
+                node.set("catalog", None)
+                return source
+            level = level.outer
+        known = [source.alias for source in scope.sources.values()]
+        raise SqlRejected(advice.no_source(node.table, known, self.catalog))
+
+    def _tie(self, node: exp.Column, found: Field, key: str, alias: str | None, *, records: bool) -> None:
+        spell(node.this, found.name)
+        node.meta["field"] = found
+        node.meta["source"] = key
+        if records:
+            self._record(found)
+
+    def _tie_output(self, node: exp.Column, output: exp.Alias) -> None:
+        spell(node.this, output.alias)
+        inner = field_of(output.this)
+        node.meta["field"] = Field(
+            output.alias,
+            kind_of(output.this),
+            inner.table if inner else None,
+            inner.column if inner else None,
+        )
+        node.meta["output"] = True
+
+    def _record(self, found: Field) -> None:
+        if found.table is not None:
+            self.columns.setdefault((found.table.name, found.column.name if found.column else found.name))
