@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MANY = 10_000_000
 """More keys than any selection has."""
+SYNCED = "synced.json"
+"""What the source looked like at the last sync."""
 
 
 class Database:
@@ -167,15 +170,28 @@ class Database:
         """Builds or updates the index and the stored values; what did not change costs nothing."""
         from sqlrag_dspy.index import sync
 
+        # Taken before the rows are read: a change in the middle of the sync then counts as one after it.
+        stamp = self._stamp()
         report = sync(
             self.store, self.source, self.text_tables, self.settings.embedder,
             rebuild=rebuild, progress=progress, embed_functions=embed_functions(self.settings),
         )  # fmt: skip
         self.values(refresh=True)
+        with suppress(OSError):
+            (self.store / SYNCED).write_text(json.dumps(stamp), encoding="utf-8")
         self.__dict__.pop("index", None)
         self.__dict__.pop("linker", None)
         self.forget_links()
         return report
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the source has changed since the last sync: its file, its tables, or their rows."""
+        try:
+            synced = json.loads((self.store / SYNCED).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return True
+        return bool(synced != json.loads(json.dumps(self._stamp())))
 
     def all_keys(self, query: CheckedSql) -> list[Key]:
         """Every key that a keys query selects, however many."""
