@@ -1,0 +1,99 @@
+"""The `sqlrag` command. `main` parses, runs one command, and turns every expected failure into one line.
+
+Nothing heavy is imported here: `sqlrag --help` must be fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from sqlrag_dspy.cli import ask, demo, doctor, index, init, schema, tools, training
+from sqlrag_dspy.cli.arguments import common
+from sqlrag_dspy.cli.output import Screen
+from sqlrag_dspy.errors import SqlRagError
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""What a shell reports for a process that SIGINT or SIGPIPE ended."""
+
+EPILOG = """\
+example:
+  sqlrag init sqlite:///articles.db && sqlrag index
+  sqlrag ask "technology articles about crypto in 2023"
+
+exit codes: 0 done, 1 something you can put right (one line on stderr), 2 bad usage
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code: 0, 1 (a user's error), 2 (bad usage), 130 (Ctrl-C)."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        args = parse(sys.argv[1:] if argv is None else argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    screen = Screen(is_json=args.json, is_quiet=args.quiet)
+    try:
+        code: int = args.run(args, screen)
+        sys.stdout.flush()
+    except SystemExit as stop:  # bad usage that only the command could see
+        return stop.code if isinstance(stop.code, int) else 2
+    except SqlRagError as error:
+        screen.fail(error)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        screen.fail(f"{place}{error.strerror or error}; check the path and its permissions")
+        return 1
+    except Exception as error:
+        if os.environ.get("SQLRAG_TRACEBACK"):
+            raise
+        screen.fail(
+            f"unexpected {type(error).__name__}: {error}; this is a fault of sqlrag: please report it "
+            "(SQLRAG_TRACEBACK=1 shows where it happened)"
+        )
+        return 1
+    return code
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one call. Exits (SystemExit) with 0 after --help and --version, with 2 on bad usage."""
+    parser = argparse.ArgumentParser(
+        prog="sqlrag",
+        description="Questions in plain language, answered from the SQL database that you already have.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[common()],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=Version, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for group in (demo, init, schema, index, tools, ask, training, doctor):
+        group.add(commands)
+    defaults = argparse.Namespace(config=None, json=False, quiet=False)
+    return parser.parse_args(list(argv), defaults)
+
+
+class Version(argparse.Action):
+    """--version: prints the package's version."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from sqlrag_dspy import __version__
+
+        parser.exit(message=f"sqlrag {__version__}\n")

@@ -1,0 +1,38 @@
+"""Opening what a command works on: the database of the settings, or a compiled program over it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlrag_dspy.cli.arguments import settings_of
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program import Database, SqlRag
+
+
+@contextmanager
+def database(args: argparse.Namespace) -> Iterator[Database]:
+    """The database of the settings, without a program (and so without DSPy). Raises SourceError."""
+    from sqlrag_dspy.program.database import open_database
+
+    opened = open_database(settings_of(args))
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@contextmanager
+def program(args: argparse.Namespace) -> Iterator[SqlRag]:
+    """The compiled program over the source; --program and --lm win over the settings.
+
+    Raises SettingsError, SourceError, ProgramError or LmError.
+    """
+    from sqlrag_dspy.program import artifact
+
+    settings = settings_of(args, program=args.program, lm=args.lm)
+    with artifact.load(settings.program, settings=settings) as rag:
+        yield rag

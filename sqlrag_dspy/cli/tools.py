@@ -1,0 +1,205 @@
+"""`sqlrag search` and `sqlrag sql`: the two tools alone, without a program and without DSPy."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlrag_dspy.cli import answers, arguments, batch, opening
+from sqlrag_dspy.cli.filters import Filters, narrowed, read_filters, search_table
+from sqlrag_dspy.cli.output import Screen
+from sqlrag_dspy.errors import QueryFailed, SqlRagError, SqlRejected
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program import Database
+
+K = 10
+"""Rows that a search returns unless -k says otherwise."""
+
+
+def add(commands: arguments.Commands) -> None:
+    """Adds `search` and `sql`."""
+    parser = arguments.add(
+        commands,
+        "search",
+        run_search,
+        does="find rows by meaning, inside exactly the rows that filters allow",
+        example='sqlrag search "sleep and health" --where "published_date >= \'2023-06-01\'" -k 5',
+    )
+    parser.add_argument("text", nargs="?", type=arguments.text, metavar="TEXT")
+    parser.add_argument("--where", type=arguments.text, metavar="SQL", help="a condition on the table's rows")
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        type=_filter,
+        metavar="COL=VALUE",
+        help="only rows with that value; give it again for more columns, or for another value of the same",
+    )
+    parser.add_argument(
+        "-k", type=arguments.positive, default=K, metavar="N", help="rows to return (default: 10)"
+    )
+    parser.add_argument(
+        "--table", type=arguments.text, metavar="T", help="table to search (default: the largest)"
+    )
+    parser.add_argument(
+        "--batch", metavar="FILE", help='JSON lines {"text": …, "where": …, "filters": {…}, "k": …}'
+    )
+
+    parser = arguments.add(
+        commands,
+        "sql",
+        run_sql,
+        does="run one checked, read-only statement",
+        example='sqlrag sql "SELECT article_category, count(*) FROM articles GROUP BY 1"',
+    )
+    parser.add_argument("query", nargs="?", type=arguments.text, metavar="QUERY")
+    parser.add_argument(
+        "--batch", metavar="FILE", help='JSON lines {"sql": …} in, one result a line out; - is stdin'
+    )
+
+
+def _filter(text: str) -> tuple[str, str]:
+    column, equals, value = arguments.text(text).partition("=")
+    if not equals or not column.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not COL=VALUE")
+    return column, value
+
+
+# --- sql ----------------------------------------------------------------------------------------------
+
+
+def run_sql(args: argparse.Namespace, screen: Screen) -> int:
+    """Checks and runs the statement, or every line of the file."""
+    arguments.one_of(args, "query")
+    with opening.database(args) as database:
+        if args.batch is not None:
+            return batch.run(
+                args.batch,
+                screen,
+                answer=lambda line: compute(database, batch.text_of(line, "sql")),
+                failed=failure,
+            )
+        if not args.query.strip():
+            raise SqlRagError("the statement is empty; write a SELECT")
+        result = compute(database, args.query)
+    if screen.is_json:
+        screen.json(result)
+        return 0
+    screen.table(result["columns"], result["rows"])
+    if result["truncated"]:
+        screen.warn(f"cut at {len(result['rows'])} rows; raise rows under [limits] in sqlrag.toml for more")
+    for warning in result["warnings"]:
+        screen.warn(warning)
+    return 0
+
+
+def compute(database: Database, statement: str) -> dict[str, Any]:
+    """The result of a statement in the contract's shape. Raises SqlRejected or QueryFailed."""
+    from sqlrag_dspy import sql
+
+    query = database.check(statement)
+    rows = database.run(query)
+    warnings = [*query.warnings, *sql.lint(query, database.catalog)]
+    if not rows.values:
+        warnings += sql.explain_empty(query, database.catalog, database.run)
+    return {
+        "columns": list(rows.columns),
+        "rows": [list(row) for row in rows.values],
+        "truncated": rows.truncated,
+        "sql": query.text,
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+# --- search -------------------------------------------------------------------------------------------
+
+
+def run_search(args: argparse.Namespace, screen: Screen) -> int:
+    """Searches for the text, or for every line of the file."""
+    arguments.one_of(args, "text")
+    if args.text is not None and not args.text.strip():
+        raise SqlRagError("the text to search for is empty; say what to look for")
+    with opening.database(args) as database:
+        if args.batch is not None:
+            return batch.run(args.batch, screen, answer=_line(database, args), failed=failure)
+        filters: dict[str, list[Any]] = {}
+        for column, value in args.filter:
+            filters.setdefault(column, []).append(value)
+        result, notes = search(
+            database, args.text, table=args.table, where=args.where, filters=filters, k=args.k
+        )
+    if screen.is_json:
+        screen.json(result)
+        return 0
+    from sqlrag_dspy.program.result import Document
+
+    answers.documents([Document.model_validate(found) for found in result["documents"]], screen, most=args.k)
+    if not result["documents"]:
+        screen.note("no row satisfies the filters" if args.where or filters else "there is nothing to search")
+    done = result["search"]
+    how = "exactly" if done["exact"] else "approximately"
+    screen.note(f"searched {how} {done['rows_searched']} of {done['rows_allowed']} rows allowed")
+    for note in notes:
+        screen.warn(note)
+    return 0
+
+
+def _line(database: Database, args: argparse.Namespace) -> Callable[[batch.Line], batch.Line]:
+    def answer(asked: batch.Line) -> batch.Line:
+        k, where = asked.get("k", args.k), asked.get("where")
+        filters, table = asked.get("filters") or {}, asked.get("table") or args.table
+        if isinstance(k, bool) or not isinstance(k, int) or k <= 0:
+            raise SqlRagError(f'"k" is {k!r}; give a whole number above 0')
+        if where is not None and not isinstance(where, str):
+            raise SqlRagError('"where" is not a text; write a SQL condition')
+        if not isinstance(filters, dict):
+            raise SqlRagError('"filters" is not an object; write {"column": value}')
+        if table is not None and not isinstance(table, str):
+            raise SqlRagError('"table" is not a text; name a table')
+        text = batch.text_of(asked, "text")
+        lists = {
+            str(column): value if isinstance(value, list) else [value] for column, value in filters.items()
+        }
+        return search(database, text, table=table, where=where or None, filters=lists, k=k)[0]
+
+    return answer
+
+
+def search(
+    database: Database,
+    text: str,
+    *,
+    table: str | None,
+    where: str | None,
+    filters: Mapping[str, list[Any]],
+    k: int,
+) -> tuple[dict[str, Any], list[str]]:
+    """Documents and how they were searched, in the contract's shape, and why a selection is empty.
+
+    Raises SqlRejected, QueryFailed, IndexUnusable, or SqlRagError for a table or filter that does not fit.
+    """
+    from sqlrag_dspy.program import result
+
+    searched = search_table(database, table)
+    wanted: Filters = read_filters(searched, filters)
+    selection = narrowed(database, searched, where, wanted)
+    if selection.allowed is not None and not selection.allowed:
+        empty = {
+            "rows_allowed": 0, "rows_searched": 0, "exact": True,
+            "filters": wanted.told, "key_sql": selection.key_sql,
+        }  # fmt: skip
+        return {"documents": [], "search": empty}, selection.notes
+    hits = database.search(
+        text, searched.name, k=k, allowed=selection.allowed, filters=wanted.mirrored or None
+    )
+    done = result.search(hits.search).model_dump()
+    done |= {"filters": wanted.told, "key_sql": selection.key_sql}
+    return {"documents": [result.document(d).model_dump() for d in hits.documents], "search": done}, []
+
+
+def failure(asked: batch.Line, message: str, error: BaseException | None) -> batch.Line:
+    """The result of a line that was refused or failed; `wall` is null when no wall stopped it."""
+    wall = error.wall if isinstance(error, SqlRejected | QueryFailed) else None
+    return {"error": message, "wall": wall}
