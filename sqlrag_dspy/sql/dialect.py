@@ -168,6 +168,7 @@ class Repairs:
     def _ordered(self, node: exp.Ordered) -> None:
         if self.is_sqlite and not node.meta.get("says_nulls"):
             node.set("nulls_first", not node.args.get("desc"))
+        node.meta["says_nulls"] = True
 
     def _select(self, node: exp.Select) -> None:
         if self.source_is_sqlite:

@@ -58,10 +58,12 @@ class _Parser(DuckDBParser):
 
 class _Generator(DuckDBGenerator):
     def ordered_sql(self, expression: exp.Ordered) -> str:
-        # where NULLs go is always written out: readers and databases differ in what they assume
+        # where NULLs go is written out once it is known: readers and databases differ in what they assume
         direction = " DESC" if expression.args.get("desc") else ""
-        nulls = "FIRST" if expression.args.get("nulls_first") else "LAST"
-        return f"{self.sql(expression, 'this')}{direction} NULLS {nulls}"
+        nulls = " NULLS FIRST" if expression.args.get("nulls_first") else " NULLS LAST"
+        if expression.meta.get("says_nulls") is False:
+            nulls = ""
+        return f"{self.sql(expression, 'this')}{direction}{nulls}"
 
     def distinct_sql(self, expression: exp.Distinct) -> str:
         if isinstance(expression.parent, exp.Anonymous):
