@@ -158,14 +158,20 @@ class Link:
 
     `start`, `end`: half-open character span of the question. By kind:
     - table: `table`.
-    - column: `table`, `column`; `concept` when a synonym or adjective ("longest") named it.
-    - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports").
+    - column: `table`, `column`; `concept` when a synonym or adjective ("longest") named it; `op` is "max" or
+      "min" for a superlative; `grain` is what the column holds: number, date, text or bool.
+    - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports"); `also` holds
+      other stored values of that column that the stretch names as well (a surname that two people share,
+      lists of people that hold the name); `concept` is category, person, title or other.
     - date: `value` and `upper` are ISO dates, a half-open interval [value, upper); either may be None
       (open). `grain` is day, month, quarter, year or range. `table`/`column` when the question says which
-      date column, else the table's only or main date column.
+      date column, else the table's only or main date column. `op` is "!=" when negated. `concept` states
+      the year that was assumed, if any.
     - number: `value`, and `upper` for a closed range; `op` is "=", ">", ">=", "<", "<=", "between", or ""
       for a bare number (a top-k, say). `column` when a unit or noun names one ("words").
-    - part: a date part asked for by name ("by year", "each month"): `grain` is the part, with its column.
+    - part: a date part asked for by name ("by year", "each month"): `grain` is the part, with its column. A
+      named weekday ("on a Thursday", "at the weekend") has `value` 1 (Monday) to 7, `upper` the last of a
+      range, and `op` "=" or "between".
     `score`: 0 to 1, how sure.
     """
 
@@ -181,6 +187,7 @@ class Link:
     grain: str = ""
     concept: str = ""
     score: float = 1.0
+    also: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,155 @@
+"""The forms that a stored value is recognised by: whole, plural, translated, a person's surname, a title's first part.
+
+What kind of value a column holds (category, person, title or other) is judged by its values. Leaves out misspelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.text import STOPS, is_ordinary, phrase_key, word_set, word_texts
+from sqlrag_dspy.types import Column
+
+Kind = Literal["category", "person", "title", "other"]
+Part = Literal["whole", "synonym", "person", "surname", "first", "segment"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to mention a value: stemmed key, its letters joined, how good (0 to 1), and which part it is.
+
+    `words` are the exact folded words, joined by spaces; `language` that of a translation, else empty.
+    """
+
+    key: str
+    joined: str
+    words: str
+    score: float
+    part: Part
+    language: str = ""
+
+
+_PARTICLES = word_set("van von de der den del della di da dos du la le ten ter bin al el")
+_PEOPLE = re.compile(r"\s*(?:,|;|/|\||&|\band\b|\by\b|\ben\b)\s*")
+_NAME = re.compile(r"[^\W\d_][\w.'’‘-]*(?:\s+[^\W\d_][\w.'’‘-]*){1,4}$")
+_SEGMENTS = re.compile(r"\s+[|–—-]\s+|:\s+|\s\|\s|\?\s+")
+_PERSON_COLUMN = (
+    "author",
+    "writer",
+    "person",
+    "people",
+    "name",
+    "artist",
+    "director",
+    "customer",
+    "employee",
+    "agent",
+)
+
+
+def kind_of(column: Column, values: Sequence[str]) -> Kind:
+    """What a column's values are: people (mostly two to five capitalised words), titles, categories or other."""
+    if not values:
+        return "other"
+    sample = values[:300]
+    people = sum(all(_is_person(p) for p in split_people(v)) for v in sample) / len(sample)
+    ordinary = sum(_all_ordinary(v) for v in sample) / len(sample)
+    named = any(w in column.name.casefold() for w in _PERSON_COLUMN)
+    if people >= (0.6 if named else 0.9) and ordinary < 0.2 and (named or len(sample) >= 8):
+        return "person"
+    if column.profile.is_categorical and len(values) <= 200:
+        return "category"
+    long = sum(len(v.split()) >= 4 for v in sample) / len(sample)
+    return "title" if long >= 0.4 else "other"
+
+
+def split_people(value: str) -> list[str]:
+    """The single names of "A. Keane, B. Sylla and C. Ray"."""
+    return [p for p in _PEOPLE.split(value.strip()) if p]
+
+
+def _is_person(text: str) -> bool:
+    match = _NAME.match(text)
+    if not match:
+        return False
+    words = text.split()
+    capitals = sum(w[0].isupper() for w in words)
+    return capitals >= 2 and all(w[0].isupper() or w.casefold() in _PARTICLES for w in words)
+
+
+def _all_ordinary(text: str) -> bool:
+    return all(is_ordinary(w) for w in word_texts(text))
+
+
+def _form(words: Sequence[str], score: float, part: Part, language: str = "") -> Form:
+    return Form(phrase_key(tuple(words)), "".join(words), " ".join(words), score, part, language)
+
+
+def forms_of(value: str, kind: Kind) -> list[Form]:
+    """Every form of a value, best first for equal keys."""
+    whole = word_texts(value)
+    if not whole:
+        return []
+    found: dict[str, Form] = {}
+
+    def add(form: Form) -> None:
+        old = found.get(form.key)
+        if form.key and (old is None or form.score > old.score):
+            found[form.key] = form
+
+    add(_form(whole, 1.0, "whole"))
+    if kind == "category":
+        for language, key in _translations(phrase_key(tuple(whole))):
+            add(Form(key, key.replace(" ", ""), key, 0.92 if language != "en" else 0.86, "synonym", language))
+    elif kind == "person":
+        for person in split_people(value):
+            _add_person(person, add)
+    elif kind in ("title", "other") and len(whole) >= 4:
+        for segment in _SEGMENTS.split(value):
+            words = word_texts(segment)
+            if len(words) >= 4 and sum(w not in STOPS for w in words) >= 2:
+                add(_form(words, 0.9, "segment"))
+    return list(found.values())
+
+
+@lru_cache(maxsize=4096)
+def _translations(key: str) -> tuple[tuple[str, str], ...]:
+    """(language, key) of every synonym of a categorical value; a value's own concept comes before nouns."""
+    values = [(s.language, s.key) for _, s in load().synonyms(key, kinds=("values",))]
+    if values:
+        return tuple(values)
+    return tuple((s.language, s.key) for _, s in load().synonyms(key, kinds=("nouns",)))
+
+
+def _add_person(person: str, put: Callable[[Form], None]) -> None:
+    groups = [word_texts(g) for g in person.split()]
+    groups = [g for g in groups if g]
+    words = [w for g in groups for w in g]
+    if not words:
+        return
+    put(_form(words, 0.98, "person"))
+    if len(groups) < 2:
+        return
+    start = next(
+        (n for n, g in enumerate(groups) if n and g[0] in _PARTICLES and n < len(groups) - 1), len(groups) - 1
+    )
+    surname = [w for g in groups[start:] for w in g]
+    last = groups[-1]
+    first = groups[0]
+    put(_form([*first, *last], 0.95, "person"))
+    put(_form([*last, *first], 0.9, "person"))
+    put(_form(surname, 0.86, "surname"))
+    put(_form(last, 0.84, "surname"))
+    if len(last) > 1:
+        put(_form([*first, last[0]], 0.88, "person"))
+        put(_form([*first, last[-1]], 0.85, "person"))
+        for piece in (last[0], last[-1]):
+            if len(piece) > 3:
+                put(_form([piece], 0.75, "surname"))
+    if len(first[0]) > 2:
+        put(_form(first, 0.72, "first"))

@@ -1,0 +1,87 @@
+"""Common database words in three languages, read from glossary.toml: which words mean the same thing.
+
+Leaves out whatever belongs to one database: a user adds that as synonyms.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from sqlrag_dspy.link.text import LANGUAGES, phrase_key, word_texts
+
+
+@dataclass(frozen=True)
+class Synonym:
+    """A phrase (stemmed key and number of words) that means the same, and the language it is in."""
+
+    key: str
+    language: str
+
+
+@dataclass(frozen=True)
+class Adjective:
+    """A word such as "longest": the concept, the columns it speaks of, and "max" or "min"."""
+
+    concept: str
+    columns: tuple[str, ...]
+    end: str
+    language: str
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Phrase keys to concepts and back; adjectives and abbreviations. Made by `load`."""
+
+    concepts: Mapping[str, tuple[str, ...]]
+    members: Mapping[str, tuple[Synonym, ...]]
+    adjectives: Mapping[str, tuple[Adjective, ...]]
+    abbreviations: Mapping[str, str]
+
+    def synonyms(
+        self, key: str, *, kinds: tuple[str, ...] = ("nouns", "values")
+    ) -> Iterator[tuple[str, Synonym]]:
+        """(concept, synonym) for every phrase that shares a concept with this key, itself left out."""
+        for name in self.concepts.get(key, ()):
+            if name.partition(".")[0] in kinds:
+                for synonym in self.members[name]:
+                    if synonym.key != key:
+                        yield name.partition(".")[2], synonym
+
+
+@cache
+def load() -> Glossary:
+    """The glossary that ships with the package."""
+    text = resources.files(__package__).joinpath("glossary.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    concepts: dict[str, list[str]] = {}
+    members: dict[str, tuple[Synonym, ...]] = {}
+    for kind in ("nouns", "values"):
+        for name, by_language in data[kind].items():
+            found: dict[str, Synonym] = {}
+            for language in LANGUAGES:
+                for phrase in by_language[language].split(","):
+                    key = phrase_key(word_texts(phrase))
+                    if key not in found:
+                        found[key] = Synonym(key, language)
+                        concepts.setdefault(key, []).append(f"{kind}.{name}")
+                    elif found[key].language != language:
+                        found[key] = Synonym(key, "")
+            members[f"{kind}.{name}"] = tuple(found.values())
+    adjectives: dict[str, list[Adjective]] = {}
+    for name, entry in data["adjectives"].items():
+        columns = tuple(entry["columns"].split(", "))
+        for end, prefix in (("max", "more"), ("min", "less")):
+            for language in LANGUAGES:
+                for phrase in entry[f"{prefix}_{language}"].split(","):
+                    key = " ".join(word_texts(phrase))
+                    adjectives.setdefault(key, []).append(Adjective(name, columns, end, language))
+    return Glossary(
+        {key: tuple(names) for key, names in concepts.items()},
+        members,
+        {key: tuple(found) for key, found in adjectives.items()},
+        data["abbreviations"],
+    )

@@ -1,0 +1,104 @@
+"""Where a question names tables and columns: by phrase, by synonym, by adjective, or misspelt.
+
+Leaves out choosing among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.names import Named, Names
+from sqlrag_dspy.link.text import STOPS, Word, is_ordinary, stem, word_set
+from sqlrag_dspy.types import Column, Table
+
+Measured = Callable[[Sequence[str]], Iterable[tuple[Table, Column]]]
+
+
+@dataclass(frozen=True)
+class NamedSpan:
+    """A stretch of folded text, `count` words from number `first` on, and what it may name, best first."""
+
+    start: int
+    end: int
+    first: int
+    count: int
+    text: str
+    found: tuple[Named, ...]
+
+
+_IMPERATIVES = word_set("show list name count number rate report order state date")
+_AFTER_IMPERATIVE = word_set("me all the every us each of")
+_MOST_LOOKUPS = 60
+
+
+def find_named(
+    text: str, words: list[Word], names: Names, languages: frozenset[str], measured: Measured
+) -> list[NamedSpan]:
+    """Every stretch that names something, overlapping ones too."""
+    found: list[NamedSpan] = []
+    stems = [stem(w.text) for w in words]
+    lookups = 0
+    for first, word in enumerate(words):
+        for count in range(min(names.longest, 5, len(words) - first), 0, -1):
+            last = words[first + count - 1]
+            if count > 1 and any(c in text[word.start : last.end] for c in ".,;:?!"):
+                continue
+            if count == 1 and not _may_name(words, first):
+                continue
+            listed = names.find(" ".join(stems[first : first + count]))
+            kept = tuple(
+                replace(n, score=n.score * 0.8) if n.language and n.language not in languages else n
+                for n in listed
+            )
+            if kept:
+                found.append(_span(text, words, first, count, kept))
+        known = found and found[-1].first == first
+        if not known and len(word.text) >= 5 and word.text.isalpha() and not is_ordinary(word.text):
+            lookups += 1
+            near = names.find_misspelt(stems[first]) if lookups <= _MOST_LOOKUPS else []
+            if near:
+                found.append(_span(text, words, first, 1, tuple(near)))
+        found.extend(_adjectives(text, words, first, languages, measured))
+    return found
+
+
+def _may_name(words: list[Word], place: int) -> bool:
+    """Function words and imperatives ("show me", "list all") name nothing."""
+    word = words[place].text
+    if word in STOPS or (len(word) < 2):
+        return False
+    after = words[place + 1].text if place + 1 < len(words) else ""
+    return not (
+        word in _IMPERATIVES
+        and (place == 0 or words[place - 1].text in ("please", "you", "and", "to"))
+        and after in _AFTER_IMPERATIVE
+    )
+
+
+def _span(text: str, words: list[Word], first: int, count: int, found: tuple[Named, ...]) -> NamedSpan:
+    start, end = words[first].start, words[first + count - 1].end
+    return NamedSpan(start, end, first, count, text[start:end], tuple(sorted(found, key=lambda n: -n.score)))
+
+
+def _adjectives(
+    text: str, words: list[Word], first: int, languages: frozenset[str], measured: Measured
+) -> Iterable[NamedSpan]:
+    adjectives = load().adjectives
+    for count in (3, 2, 1):
+        if first + count > len(words):
+            continue
+        asked = adjectives.get(" ".join(w.text for w in words[first : first + count]))
+        if not asked:
+            continue
+        found = []
+        for rank, adjective in enumerate(sorted(asked, key=lambda a: a.concept != "age")):
+            weight = 0.9 if adjective.language in languages else 0.65
+            for table, column in measured(adjective.columns):
+                found.append(
+                    Named(table.name, column.name, weight - 0.03 * rank, adjective.concept, adjective.end, "")
+                )
+        if found:
+            yield _span(text, words, first, count, tuple(found))
+            return

@@ -1,0 +1,277 @@
+"""Which words name which table or column of a catalog.
+
+A name is split into words, its abbreviations spelt out, and found by the whole, by its head, by what it counts
+("words" for word_count) and by synonyms of the glossary in three languages; adjectives ("longest") lead to the
+column they measure. Leaves out stored values, and choosing between equal names of several tables: the linker does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.nearby import Nearby
+from sqlrag_dspy.link.text import phrase_key, stem, word_set, word_texts
+from sqlrag_dspy.types import Catalog, Column, Table
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a phrase may name: a table (column "") or a column; how well, and the concept when not by its own name."""
+
+    table: str
+    column: str
+    score: float
+    concept: str = ""
+    end: str = ""
+    """ "max" or "min" when a superlative named it."""
+    language: str = ""
+    """The language of the synonym that named it; empty for the name's own words."""
+
+
+_CAMEL = re.compile(
+    r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])"
+)
+_TABLE_PREFIXES = word_set("tbl dim fact fct ref vw v t stg")
+_QUANTITIES = word_set("count number total quantity amount size length sum")
+_LABELS = word_set("name title code type text description label value details date time day status")
+_UNIT_WORDS = word_set(
+    "euro dollar pound eur usd gbp cm mm km kg g m minutes hours days seconds utc percentage millions"
+)
+_TAILS = word_set("at on by from to utc in")
+_MAIN_DATE_WORDS = (
+    "publish",
+    "creat",
+    "submit",
+    "open",
+    "order",
+    "date",
+    "start",
+    "receiv",
+    "regist",
+    "relea",
+    "report",
+)
+_LATE_DATE_WORDS = (
+    "updat",
+    "modif",
+    "clos",
+    "resol",
+    "end",
+    "delet",
+    "due",
+    "deadlin",
+    "expir",
+    "decid",
+    "deci",
+    "death",
+)
+_NOT_NAMES = word_set(
+    "show me all made case like number people time place when hour hours second part rate run ran free post posts "
+    "back state thing things work works use used find note notes case cases no data end start head make record los"
+)
+
+
+def name_words(name: str) -> list[str]:
+    """The folded words of a column or table name, abbreviations spelt out.
+
+    >>> name_words("custOrderQty"), name_words("Post History Count")
+    (['customer', 'order', 'quantity'], ['post', 'history', 'count'])
+    """
+    abbreviations = load().abbreviations
+    found: list[str] = []
+    for piece in word_texts(_CAMEL.sub(" ", name)):
+        found.extend(abbreviations[piece].split() if piece in abbreviations else [piece])
+    return found
+
+
+class Names:
+    """All phrases that name a table or column of one catalog, by stemmed key."""
+
+    def __init__(self, catalog: Catalog, synonyms: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._catalog = catalog
+        self._found: dict[str, dict[tuple[str, str], Named]] = defaultdict(dict)
+        table_words = {stem(w) for t in catalog.tables for w in name_words(t.name)}
+        for table in catalog.tables:
+            self._add_table(table)
+            for column in table.columns:
+                self._add_column(table, column, table_words)
+        for table_name, by_column in synonyms.items():
+            for column_name, phrases in by_column.items():
+                for phrase in phrases:
+                    self._add(phrase_key(word_texts(phrase)), Named(table_name, column_name, 0.97, "synonym"))
+        self._nearby = Nearby(
+            k for k, found in self._found.items() if max(n.score for n in found.values()) >= 0.6
+        )
+        self.longest = max((len(k.split()) for k in self._found), default=0)
+
+    def find(self, key: str) -> list[Named]:
+        """What a stemmed phrase names, best first."""
+        found = self._found.get(key)
+        return sorted(found.values(), key=lambda n: -n.score) if found else []
+
+    def find_misspelt(self, key: str) -> list[Named]:
+        """What a stemmed word of one or two typing errors names, best first."""
+        near = self._nearby.find(key)
+        if not near:
+            return []
+        return [replace(n, score=n.score * (0.9 if near[0][1] == 1 else 0.8)) for n in self.find(near[0][0])]
+
+    def measured_by(self, columns: Iterable[str], table: Table) -> Column | None:
+        """The column of a table that measures a concept, given the names such columns go by, best first."""
+        for name in columns:
+            if name == "*date":
+                return main_date(table)
+            key = phrase_key(word_texts(name))
+            best: tuple[float, Column] | None = None
+            for named in self.find(key):
+                column = table.column(named.column) if named.table == table.name and named.column else None
+                if (
+                    column
+                    and (column.is_number or column.is_date)
+                    and (best is None or named.score > best[0])
+                ):
+                    best = (named.score, column)
+            if best and best[0] >= 0.6:
+                return best[1]
+        return None
+
+    def _add(self, key: str, named: Named) -> None:
+        if not key or (" " not in key and len(key) < 2):
+            return
+        place = (named.table, named.column)
+        old = self._found[key].get(place)
+        if old is None or named.score > old.score:
+            self._found[key][place] = named
+
+    def _add_table(self, table: Table) -> None:
+        parts = [w for w in name_words(table.name) if w not in _TABLE_PREFIXES] or name_words(table.name)
+        phrases = {phrase_key(parts): 1.0}
+        if len(parts) > 1:
+            phrases.setdefault(stem(parts[-1]), 0.7)
+        self._add_phrases(phrases, Named(table.name, "", 0.0), synonym_factor=0.85)
+        if table == main_table(self._catalog):
+            for word in (
+                "record",
+                "row",
+                "entry",
+                "item",
+                "document",
+                "texto",
+                "registro",
+                "stuk",
+                "piece",
+                "fila",
+            ):
+                self._add(stem(word), Named(table.name, "", 0.62, "record"))
+
+    def _add_column(self, table: Table, column: Column, table_words: set[str]) -> None:
+        parts = name_words(column.name)
+        if not parts:
+            return
+        own = {stem(w) for w in name_words(table.name)}
+        phrases = {phrase_key(parts): 1.0}
+        while len(parts) > 1 and (parts[-1] in _TAILS or parts[-1] in _UNIT_WORDS):
+            if parts[-1] in _UNIT_WORDS and column.is_number:
+                phrases.setdefault(stem(parts[-1]), 0.8)
+            parts = parts[:-1]
+        phrases.setdefault(phrase_key(parts), 0.97)
+        rest = [p for p in parts if stem(p) not in own]
+        if rest and len(rest) < len(parts):
+            phrases.setdefault(phrase_key(rest), 0.93)
+        if len(parts) > 2 and parts[0] in ("number", "no") and parts[1] == "of":
+            parts = [*parts[2:], "count"]
+        head, modifiers = parts[-1], parts[:-1]
+        if modifiers:
+            is_id = head in ("id", "identifier", "key", "reference")
+            in_table = any(stem(m) in table_words for m in modifiers)
+            weak = is_id or head in ("name", "code", "number", "type", "count", "value")
+            phrases.setdefault(stem(head), 0.65 if weak else 0.8)
+            if head in _QUANTITIES and column.is_number:
+                phrases.setdefault(phrase_key(modifiers), 0.55 if in_table else 0.85)
+            elif head in _LABELS and not is_id:
+                phrases.setdefault(phrase_key(modifiers), 0.5 if in_table else 0.85)
+            elif not is_id and not in_table:
+                phrases.setdefault(phrase_key(modifiers), 0.55)
+        if column.is_date:
+            phrases.setdefault("dat", 0.7 if column == main_date(table) else 0.55)
+        if column.is_number:
+            self._add_money(table, column, phrases)
+        self._add_phrases(phrases, Named(table.name, column.name, 0.0), synonym_factor=0.88)
+
+    def _add_money(self, table: Table, column: Column, phrases: dict[str, float]) -> None:
+        """Amounts of money are also named by their currency: "under 500 euros"."""
+        if any(c in _MONEY_CONCEPTS for key in phrases for c in load().concepts.get(key, ())):
+            for _, synonym in load().synonyms(stem("money")):
+                self._add(synonym.key, Named(table.name, column.name, 0.72, "money"))
+
+    def _add_phrases(self, phrases: Mapping[str, float], named: Named, *, synonym_factor: float) -> None:
+        for key, score in phrases.items():
+            self._add(key, replace(named, score=score))
+        for key, score in phrases.items():
+            for concept, synonym in load().synonyms(key, kinds=("nouns",)):
+                if synonym.key in _NOT_NAMES and synonym.key not in phrases:
+                    continue
+                weight = score * synonym_factor * (1 if synonym.language != "en" else 0.97)
+                self._add(
+                    synonym.key, replace(named, score=weight, concept=concept, language=synonym.language)
+                )
+
+
+_MONEY_CONCEPTS = frozenset(
+    f"nouns.{name}"
+    for name in [
+        "price",
+        "cost",
+        "budget",
+        "amount",
+        "revenue",
+        "profit",
+        "salary",
+        "fee",
+        "tax",
+        "balance",
+        "debt",
+        "money",
+        "donation",
+    ]
+)
+
+
+def main_table(catalog: Catalog) -> Table | None:
+    """The table a question is about when it names none: with long text, filters, and the most rows."""
+    if not catalog.tables:
+        return None
+    return max(catalog.tables, key=lambda t: (bool(t.text_columns), not t.is_view, t.rows, len(t.columns)))
+
+
+def main_date(table: Table) -> Column | None:
+    """The date column meant when a question names none: of publication, creation or start, seldom empty."""
+    dates = [c for c in table.columns if c.is_date]
+    if not dates:
+        return None
+
+    def rank(column: Column) -> tuple[float, int]:
+        text = " ".join(name_words(column.name))
+        early = next((10 - n for n, w in enumerate(_MAIN_DATE_WORDS) if w in text), 0)
+        late = any(w in text for w in _LATE_DATE_WORDS)
+        return early - 12 * late - 10 * column.profile.null_share, -table.columns.index(column)
+
+    return max(dates, key=rank)
+
+
+def year_column(table: Table) -> Column | None:
+    """The whole-number column that holds years, if the table has one."""
+    for column in table.columns:
+        if column.profile.found != "integer":
+            continue
+        low, high = column.profile.minimum, column.profile.maximum
+        named = not {"year", "jaar", "ano"}.isdisjoint(name_words(column.name))
+        if named and (
+            not isinstance(low, int) or not isinstance(high, int) or (low >= 1000 and high <= 2999)
+        ):
+            return column
+    return None
