@@ -100,11 +100,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything known about a database's structure. `broken` are tables that cannot be read, with why."""
+    """Everything known about a database's structure. `broken` are tables that cannot be read, with why.
+
+    `warnings` are lines about data that read as something else than was stored (misfits, bad bytes, mixed
+    date encodings) or that compare in a way of their own.
+    """
 
     tables: tuple[Table, ...]
     dialect: str = "sqlite"
     broken: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table | None:
         """The table of that name, letter case aside; None when there is none."""

@@ -1,0 +1,158 @@
+"""Which date formats the texts of a column follow, decided by the data; and dates kept as numbers.
+
+Leaves out questions about dates: those are read by the linker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlrag_dspy.source import quoting
+
+# Of two formats that fit equally many values the earlier wins, so 03/04/2023 alone is March the 4th.
+FORMATS: tuple[str, ...] = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%M:%SZ",
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%d %H:%M:%S%z",
+    "%Y-%m-%d %H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%fZ",
+    "%Y-%m-%dT%H:%M:%S.%f%z",
+    "%Y-%m-%d %H:%M:%S.%f%z",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m",
+    "%Y/%m/%d",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y.%m.%d",
+    "%Y%m%d",
+    "%Y%m%d%H%M%S",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %I:%M:%S %p",
+    "%m/%d/%Y %I:%M %p",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%d-%m-%Y %H:%M:%S",
+    "%d.%m.%Y",
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%b %d %Y",
+    "%B %d %Y",
+    "%d %B, %Y",
+    "%d-%b-%Y",
+    "%d-%b-%y",
+    "%b %Y",
+    "%B %Y",
+    "%B, %Y",
+    "%d %b %Y %H:%M:%S",
+    "%b %d, %Y %H:%M:%S",
+    "%a, %d %b %Y",
+    "%A, %d %B %Y",
+    "%A, %B %d, %Y",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%a %b %d %H:%M:%S %Y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+)
+# strptime takes numbers of any width; without these a plain number would pass for a date.
+_SHAPES = {"%Y%m%d": r"\d{8}", "%Y%m%d%H%M%S": r"\d{14}", "%Y-%m": r"\d{4}-\d{1,2}"}
+MOST_FORMATS = 6
+
+
+def parsed(expression: str, form: str) -> str:
+    """SQL: the timestamp that a text means under one format, or NULL."""
+    stamp = f"CAST(try_strptime({expression}, {quoting.text(form)}) AS TIMESTAMP)"
+    tests = [f"year({stamp}) BETWEEN 1000 AND 2200"]
+    if form in _SHAPES:
+        tests.insert(0, f"regexp_full_match({expression}, {quoting.text(_SHAPES[form])})")
+    return f"CASE WHEN {' AND '.join(tests)} THEN {stamp} END"
+
+
+def any_parsed(expression: str, formats: Iterable[str]) -> str:
+    """SQL: the timestamp under the first of the formats that fits, or NULL."""
+    return f"COALESCE({', '.join(parsed(expression, form) for form in formats)}, NULL)"
+
+
+def mask(expression: str, formats: Sequence[str] = FORMATS) -> str:
+    """SQL: one character a format, 1 where it fits: few distinct masks describe a whole column."""
+    return " || ".join(
+        f"CASE WHEN ({parsed(expression, form)}) IS NULL THEN '0' ELSE '1' END" for form in formats
+    )
+
+
+def cover(masks: Iterable[tuple[str, int]], formats: Sequence[str] = FORMATS) -> tuple[tuple[str, ...], int]:
+    """The fewest formats that read most values, most frequent first, and how many values they read.
+
+    Greedy: DD/MM beats MM/DD as soon as one day is over 12, and both stay when each alone reads some value.
+    """
+    left = dict(masks)
+    chosen: list[str] = []
+    read = 0
+    while left and len(chosen) < MOST_FORMATS:
+        gains = [sum(n for bits, n in left.items() if bits[place] == "1") for place in range(len(formats))]
+        best = max(range(len(formats)), key=lambda place: gains[place])
+        if gains[best] == 0:
+            break
+        chosen.append(formats[best])
+        read += gains[best]
+        left = {bits: n for bits, n in left.items() if bits[best] != "1"}
+    return tuple(chosen), read
+
+
+def has_time(form: str) -> bool:
+    return "%H" in form or "%I" in form
+
+
+# --- dates kept as numbers, in columns declared DATE, DATETIME or TIMESTAMP --------------------------
+
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+
+
+def encoding(expression: str) -> str:
+    """SQL: how a date is written: compact, julian, seconds, millis, micros, year, text, blank or odd."""
+    number = f"TRY_CAST({expression} AS DOUBLE)"
+    return f"""CASE
+        WHEN {expression} IS NULL THEN NULL
+        WHEN trim({expression}) = '' THEN 'blank'
+        WHEN NOT regexp_full_match({expression}, '{_NUMBER}') THEN 'text'
+        WHEN ({parsed(expression, "%Y%m%d")}) IS NOT NULL THEN 'compact'
+        WHEN regexp_full_match({expression}, '[12]\\d{{3}}') THEN 'year'
+        WHEN {number} BETWEEN 2100000 AND 2700000 THEN 'julian'
+        WHEN {number} BETWEEN 1e14 AND 1e16 THEN 'micros'
+        WHEN {number} BETWEEN 1e11 AND 1e14 THEN 'millis'
+        WHEN {number} BETWEEN 1e8 AND 1e11 THEN 'seconds'
+        ELSE 'odd' END"""
+
+
+def iso(expression: str) -> str:
+    """SQL: the date as ISO text whatever its encoding; texts stay as stored, and odd numbers read as NULL.
+
+    Julian days count from noon; times are rounded to seconds, and left out at midnight.
+    """
+    number = f"TRY_CAST({expression} AS DOUBLE)"
+
+    def written(seconds: str) -> str:
+        stamp = f"make_timestamp(CAST(round({seconds}) AS BIGINT) * 1000000)"
+        return f"regexp_replace(strftime({stamp}, '%Y-%m-%d %H:%M:%S'), ' 00:00:00$', '')"
+
+    return f"""CASE {encoding(expression)}
+        WHEN 'text' THEN {expression}
+        WHEN 'year' THEN {expression}
+        WHEN 'compact' THEN strftime(try_strptime({expression}, '%Y%m%d'), '%Y-%m-%d')
+        WHEN 'julian' THEN {written(f"({number} - 2440587.5) * 86400")}
+        WHEN 'seconds' THEN {written(number)}
+        WHEN 'millis' THEN {written(f"{number} / 1e3")}
+        WHEN 'micros' THEN {written(f"{number} / 1e6")}
+        END"""

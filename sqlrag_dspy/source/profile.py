@@ -1,0 +1,463 @@
+"""What the data of each column say: type found, blanks, distinct values, range, length, date formats.
+
+Declared types are hints only, since SQLite stores anything anywhere. One pass over the table keeps a short
+prefix, the length and a hash of each value in the worker's memory; everything else is measured on that. Over
+SAMPLE rows a fixed random sample stands for the table, and distinct counts are then estimates. Leaves out
+which columns are keys, filters or searched texts: see `choose`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlrag_dspy.source import dates, quoting
+from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.source.introspect import RawColumn, RawTable
+from sqlrag_dspy.types import Found, Profile, Value
+
+SAMPLE = 200_000
+PREFIX = 300
+"""Characters of a value that are looked at."""
+FIT = 0.95
+"""Share of the values that must fit a number type."""
+DATE_FIT = 0.9
+MOST_VALUES = 200
+"""Distinct values that a categorical column may have."""
+PROSE_LENGTH, PROSE_WORDS = 100, 12
+"""Mean characters and words from which a text is prose: reviews have 149 and 24, titles 66 and 11."""
+
+_INTEGER = r"\s*[+-]?\d{1,18}\s*"
+_NUMBER = r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[Ii]nf)\s*"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A column's profile, the SQL expression that reads it, and what to warn of.
+
+    `is_unique`: no two rows share a value, and none is NULL or blank. `words` is the mean of a value.
+    `max_length` is in characters.
+    """
+
+    raw: RawColumn
+    profile: Profile
+    reading: str
+    warnings: tuple[str, ...] = ()
+    is_unique: bool = False
+    words: float = 0.0
+    max_length: int = 0
+
+
+def measure(engine: Engine, table: RawTable) -> tuple[int, list[Measured]]:
+    """The number of rows, and every column measured. Raises QueryFailed when the table cannot be read."""
+    rows = int(engine.trusted(f"SELECT count(*) FROM {table.relation}")[0][0])
+    items = []
+    for place, column in enumerate(table.columns):
+        stored = quoting.name(column.name)
+        text = stored if engine.place.kind == "sqlite" else f"CAST({stored} AS VARCHAR)"
+        # The first 4 * PREFIX bytes hold PREFIX characters whatever they are; a blob may be cut anywhere.
+        head = quoting.mend(f"encode({text})[1:{4 * PREFIX}]")
+        items.append(f"left(COALESCE({quoting.strict(text)}, {head}), {PREFIX}) AS t{place}")
+        items.append(f"CAST(length({text}) AS INTEGER) AS l{place}")
+        items.append(f"hash({text}) AS h{place}")
+        items.append(f"{text} IS NOT NULL AND {quoting.strict(text)} IS NULL AS b{place}")
+    if table.rowid == "rowid":
+        items.append("CAST(rowid AS BIGINT) AS r")
+    sampling = f" USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)" if rows > SAMPLE else ""
+    engine.trusted(
+        f"CREATE OR REPLACE TEMP TABLE profiled AS SELECT {', '.join(items)} FROM {table.relation}{sampling}"
+    )
+    try:
+        share = SAMPLE / rows if sampling else 1.0
+        native = engine.place.kind == "duckdb"
+        measured = []
+        for place, column in enumerate(table.columns):
+            done = _native(engine, table, column, place, share) if native else None
+            measured.append(done or _text(engine, table, column, place, share, native))
+        return rows, measured
+    finally:
+        engine.trusted("DROP TABLE IF EXISTS profiled")
+
+
+# --- counting ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts over the values of one column; `filled` are those that are neither NULL nor blank."""
+
+    rows: int
+    present: int
+    bad: int
+    blank: int
+    distinct: int
+    max_length: int
+    mean_length: float
+    words: float
+    integers: int
+    numbers: int
+    padded: int
+    distinct_numbers: int
+    compact_dates: int
+    digits: int
+    bits: int
+
+    @property
+    def filled(self) -> int:
+        return self.present - self.blank
+
+    @property
+    def null_share(self) -> float:
+        return round(1 - self.filled / self.rows, 4) if self.rows else 0.0
+
+
+def _count(engine: Engine, place: int) -> Counts:
+    t, length = f"t{place}", f"l{place}"
+    short = f"{length} <= 40"
+    number = f"{short} AND regexp_full_match({t}, '{_NUMBER}')"
+    row = engine.trusted(
+        f"""SELECT count(*), count({t}), count(*) FILTER (b{place}),
+        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER ({t} IS NOT NULL),
+        coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
+        coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
+            * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
+        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')),
+        count(*) FILTER ({number}),
+        count(*) FILTER ({short} AND regexp_matches({t}, '^\\s*([+-]?0\\d|\\+)')),
+        count(DISTINCT CASE WHEN {number} THEN TRY_CAST({t} AS DOUBLE) END),
+        count(*) FILTER ({length} = 8 AND regexp_full_match({t}, '(1[89]|20)\\d{{6}}')
+            AND ({dates.parsed(t, "%Y%m%d")}) IS NOT NULL),
+        count(*) FILTER (regexp_matches({t}, '\\d')),
+        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')) FROM profiled"""
+    )[0]
+    return Counts(*row)
+
+
+def _values(engine: Engine, column: str, expression: str, limit: int) -> list[tuple[Value, int]]:
+    rows = engine.trusted(
+        f"SELECT {expression} AS v, count(*) FROM profiled WHERE {column} IS NOT NULL AND {expression} IS NOT NULL "
+        f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
+    )
+    return [(value, int(count)) for value, count in rows]
+
+
+def _range(engine: Engine, expression: str) -> tuple[Value, Value]:
+    low, high = engine.trusted(f"SELECT min({expression}), max({expression}) FROM profiled")[0]
+    return low, high
+
+
+def _shorten(value: Value) -> Value:
+    return value if not isinstance(value, str) or len(value) <= 80 else value[:79] + "…"
+
+
+# --- columns whose type DuckDB knows ----------------------------------------------------------------
+
+_INTEGERS = {
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "HUGEINT",
+}
+
+
+def _native_found(kind: str) -> Found | None:
+    if kind in _INTEGERS or kind == "UHUGEINT":
+        return "integer"
+    if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
+        return "number"
+    if kind.startswith("TIMESTAMP"):
+        return "datetime"
+    return {"BOOLEAN": "boolean", "DATE": "date"}.get(kind)  # type: ignore[return-value]
+
+
+def _native(engine: Engine, table: RawTable, column: RawColumn, place: int, share: float) -> Measured | None:
+    found = _native_found(column.type)
+    if found is None:
+        return None
+    counts = _count(engine, place)
+    stored = quoting.name(column.name)
+    # A zoned timestamp would print its offset and compare oddly with plain ones: it is read in UTC.
+    reading = f"CAST({stored} AS TIMESTAMP)" if column.type.startswith("TIMESTAMP") else stored
+    cast = {"integer": "HUGEINT", "number": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE"}.get(
+        found, "TIMESTAMP"
+    )
+    expression = f"TRY_CAST(t{place} AS {cast})"
+    profile = _numeric_profile(engine, found, counts, place, expression, share)
+    return Measured(column, profile, reading, (), _is_unique(counts, share), 1.0, counts.max_length)
+
+
+def _numeric_profile(
+    engine: Engine, found: Found, counts: Counts, place: int, expression: str, share: float
+) -> Profile:
+    """The profile of numbers, booleans and native dates; few distinct integers are listed as values."""
+    if counts.filled == 0:
+        return Profile("empty", 1.0 if counts.rows else 0.0)
+    values = _values(engine, f"t{place}", expression, MOST_VALUES + 1)
+    low, high = _range(engine, expression)
+    few = len(values) <= 50 and len(values) * 5 <= counts.filled
+    is_listed = found == "boolean" or (found == "integer" and few)
+    return Profile(
+        found,
+        counts.null_share,
+        min(_scaled(counts, share), counts.distinct if share == 1.0 else 10**18),
+        counts.present - _fitting(engine, expression),
+        tuple(values) if is_listed else (),
+        () if is_listed else tuple(value for value, _ in values[:5]),
+        low,
+        high,
+        round(counts.mean_length, 1),
+    )
+
+
+def _fitting(engine: Engine, expression: str) -> int:
+    return int(engine.trusted(f"SELECT count({expression}) FROM profiled")[0][0])
+
+
+def _scaled(counts: Counts, share: float) -> int:
+    """Distinct values of the whole table: exact, or scaled up when most sampled values differ."""
+    if share == 1.0 or counts.distinct * 2 < counts.filled:
+        return counts.distinct
+    return int(counts.distinct / share)
+
+
+def _is_unique(counts: Counts, share: float) -> bool:
+    return counts.rows > 0 and counts.filled == counts.rows and counts.distinct == counts.rows
+
+
+# --- columns read as text ---------------------------------------------------------------------------
+
+
+def _family(declared: str) -> str:
+    """What a declared type hints at: number, bool, date, blob, any or text (SQLite's rules, dates apart)."""
+    kind = declared.upper()
+    if "BOOL" in kind:
+        return "bool"
+    if "INT" in kind and "POINT" not in kind and "INTERVAL" not in kind:
+        return "number"
+    if "DATE" in kind or "TIMESTAMP" in kind:
+        return "date"
+    if any(word in kind for word in ("CHAR", "CLOB", "TEXT", "STRING")):
+        return "text"
+    if any(word in kind for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC", "MONEY")):
+        return "number"
+    if "BLOB" in kind or "BYTE" in kind:
+        return "blob"
+    return "text" if kind else "any"
+
+
+def _text(
+    engine: Engine, table: RawTable, column: RawColumn, place: int, share: float, native: bool
+) -> Measured:
+    counts = _count(engine, place)
+    stored, t = quoting.name(column.name), f"t{place}"
+    place_name = f"{table.name}.{column.name}"
+    family = "text" if native and column.type != "BLOB" else _family(column.type)
+    as_text = f"CAST({stored} AS VARCHAR)" if native else stored
+    is_binary = family == "blob" and counts.bad * 2 >= max(counts.present, 1)
+    if native and column.type == "BLOB":
+        reading = f"COALESCE(TRY(decode({stored})), lower(hex({stored})))"
+    else:
+        reading = quoting.clean_or_hex(as_text) if is_binary else quoting.clean(as_text)
+    if column.is_nocase:
+        reading = f"({reading}) COLLATE NOCASE"
+    warnings: list[str] = []
+    if counts.bad and family != "blob":
+        where = _where_bad(engine, table, place)
+        warnings.append(
+            f"{place_name} holds bytes that are not UTF-8 in {counts.bad} row(s){where}; they read as U+FFFD"
+        )
+    unique = _is_unique(counts, share)
+    common = (unique, counts.words, counts.max_length)
+    if counts.filled == 0:
+        reading = _empty_reading(family, column.type, stored, reading) if not native else reading
+        if counts.blank and family in ("number", "bool"):
+            warnings.append(_misfit_warning(place_name, counts.blank))
+        return Measured(
+            column, Profile("empty", 1.0 if counts.rows else 0.0), reading, tuple(warnings), *common
+        )
+    if not native and not is_binary:
+        found = _number_found(column, family, counts)
+        if found is not None:
+            kind = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}[found]
+            profile = _numeric_profile(engine, found, counts, place, f"TRY_CAST({t} AS {kind})", share)
+            if profile.misfits:
+                warnings.append(_misfit_warning(place_name, profile.misfits))
+            return Measured(column, profile, f"TRY_CAST({stored} AS {kind})", tuple(warnings), *common)
+        if family == "date":
+            dated = _declared_date(engine, column, counts, place, place_name, share)
+            if dated is not None:
+                profile, iso_reading, more = dated
+                reading = iso_reading.replace("@", reading) if iso_reading else reading
+                return Measured(column, profile, reading, (*warnings, *more), *common)
+    if _may_be_dates(counts, family):
+        dated_profile = _dated(engine, counts, place, t, share)
+        if dated_profile is not None:
+            return Measured(column, dated_profile, reading, tuple(warnings), *common)
+    profile = _text_profile(engine, counts, place, share, is_binary)
+    return Measured(column, profile, reading, tuple(warnings), *common)
+
+
+def _misfit_warning(place_name: str, misfits: int) -> str:
+    return f"{place_name} holds {misfits} value(s) that do not fit its type; they read as NULL"
+
+
+def _where_bad(engine: Engine, table: RawTable, place: int) -> str:
+    if table.rowid != "rowid":
+        return ""
+    rows = engine.trusted(f"SELECT r FROM profiled WHERE b{place} ORDER BY r LIMIT 3")
+    return " (rowid " + ", ".join(str(row[0]) for row in rows) + (", …" if len(rows) == 3 else "") + ")"
+
+
+def _empty_reading(family: str, declared: str, stored: str, text: str) -> str:
+    if family == "number":
+        return f"TRY_CAST({stored} AS {'BIGINT' if 'INT' in declared.upper() else 'DOUBLE'})"
+    return f"TRY_CAST({stored} AS BOOLEAN)" if family == "bool" else text
+
+
+def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | None:
+    """Integer, number or boolean when the values fit; None for text and dates.
+
+    A column declared as text is a number only when nothing is lost by it: every value fits, none has leading
+    zeros (codes), none has two spellings (3.1 and 3.10 are versions), and none is a date without dashes.
+    """
+    filled = counts.filled
+    if family == "bool" and counts.bits >= FIT * filled:
+        return "boolean"
+    if counts.compact_dates >= FIT * filled and (family == "date" or filled >= 3):
+        return None
+    if family == "number":
+        fits = counts.numbers >= FIT * filled
+    elif family in ("any", "bool"):
+        fits = counts.numbers >= FIT * filled and counts.padded == 0
+    elif family == "text":
+        fits = (
+            counts.numbers == filled
+            and counts.padded == 0
+            and counts.max_length <= 15
+            and counts.distinct_numbers == counts.distinct - (1 if counts.blank else 0)
+        )
+    else:
+        return None
+    if not fits:
+        return None
+    return "integer" if counts.integers == counts.numbers else "number"
+
+
+# --- dates ------------------------------------------------------------------------------------------
+
+
+def _may_be_dates(counts: Counts, family: str) -> bool:
+    if family == "number":
+        return counts.compact_dates >= FIT * counts.filled
+    return 5 <= counts.mean_length <= 36 and counts.digits >= DATE_FIT * counts.filled
+
+
+def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: float) -> Profile | None:
+    """The profile of texts that are dates in known formats, or None when too few parse."""
+    few = engine.trusted(
+        f"SELECT v FROM (SELECT DISTINCT {expression} AS v FROM profiled WHERE t{place} IS NOT NULL) "
+        f"USING SAMPLE reservoir(100 ROWS) REPEATABLE (7)"
+    )
+    # A hundred values tell whether it is worth trying all formats on all of them.
+    probe = engine.trusted(
+        f"SELECT {dates.mask('v')} AS m, count(*) FROM (SELECT unnest(CAST(? AS VARCHAR[])) AS v) "
+        "WHERE trim(v) <> '' GROUP BY 1",
+        [[row[0] for row in few]],
+    )
+    if not probe or dates.cover([(m, n) for m, n in probe])[1] < 0.7 * sum(n for _, n in probe):
+        return None
+    masks = engine.trusted(
+        f"SELECT {dates.mask('v')} AS m, sum(n) FROM (SELECT {expression} AS v, count(*) AS n FROM profiled "
+        f"WHERE t{place} IS NOT NULL GROUP BY 1) GROUP BY 1"
+    )
+    formats, read = dates.cover([(bits, int(n)) for bits, n in masks])
+    if read < DATE_FIT * counts.filled:
+        return None
+    stamp = dates.any_parsed(expression, formats)
+    timed = any(dates.has_time(form) for form in formats)
+    low, high = _range(engine, stamp if timed else f"CAST({stamp} AS DATE)")
+    samples = tuple(value for value, _ in _values(engine, f"t{place}", expression, 5))
+    found: Found = "datetime" if timed else "date"
+    return Profile(
+        found,
+        counts.null_share,
+        _scaled(counts, share),
+        counts.filled - read,
+        (),
+        samples,
+        low,
+        high,
+        round(counts.mean_length, 1),
+        False,
+        formats,
+    )
+
+
+def _declared_date(
+    engine: Engine, column: RawColumn, counts: Counts, place: int, place_name: str, share: float
+) -> tuple[Profile, str, list[str]] | None:
+    """A DATE or TIMESTAMP column of SQLite: read as ISO text when any value is a number. None: not dates."""
+    t = f"t{place}"
+    rows = engine.trusted(
+        f"SELECT {dates.encoding(t)} AS e, count(*) FROM profiled WHERE {t} IS NOT NULL GROUP BY 1"
+    )
+    kinds = {str(kind): int(n) for kind, n in rows if kind != "blank"}
+    if set(kinds) == {"year"}:
+        kind = "BIGINT"
+        profile = _numeric_profile(engine, "integer", counts, place, f"TRY_CAST({t} AS {kind})", share)
+        return profile, f"TRY_CAST({quoting.name(column.name)} AS {kind})", []
+    if kinds.keys() <= {"text"}:
+        return None
+    profile_or_none = _dated(engine, counts, place, f"({dates.iso(t)})", share)
+    if profile_or_none is None:
+        return None
+    # The same expression as was measured, now over the stored column.
+    reading = dates.iso(quoting.strict(quoting.name(column.name)))
+    warnings = []
+    if len(kinds) > 1:
+        mixture = ", ".join(f"{kind} ({n})" for kind, n in sorted(kinds.items(), key=lambda item: -item[1]))
+        warnings.append(f"{place_name} mixes date encodings: {mixture}; all read as ISO dates")
+    return profile_or_none, reading, warnings
+
+
+# --- texts ------------------------------------------------------------------------------------------
+
+
+def _text_profile(engine: Engine, counts: Counts, place: int, share: float, is_binary: bool) -> Profile:
+    t = f"t{place}"
+    is_long = not is_binary and is_prose(counts.mean_length, counts.words, counts.max_length)
+    profile = Profile(
+        "text", counts.null_share, _scaled(counts, share), 0, mean_length=round(counts.mean_length, 1)
+    )
+    if is_long or is_binary or counts.max_length > PREFIX:
+        samples = [value for value, _ in _values(engine, t, f"left({t}, 80)", 3)] if not is_binary else []
+        return replace(profile, is_long_text=is_long, samples=tuple(samples))
+    values = _values(engine, t, t, MOST_VALUES + 1)
+    filled = [(value, n) for value, n in values if str(value).strip()]
+    low, high = _range(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
+    is_listed = is_categorical(len(filled), counts.filled, counts.mean_length, counts.rows)
+    return replace(
+        profile,
+        values=tuple(filled) if is_listed else (),
+        samples=() if is_listed else tuple(_shorten(value) for value, _ in filled[:5]),
+        minimum=_shorten(low),
+        maximum=_shorten(high),
+    )
+
+
+def is_prose(mean_length: float, words: float, max_length: int) -> bool:
+    """Whether texts are long enough to search by meaning: sentences, or a few very long ones."""
+    if words >= PROSE_WORDS and mean_length >= PROSE_LENGTH:
+        return True
+    return max_length >= 1000 and words >= 8 and mean_length >= 60
+
+
+def is_categorical(distinct: int, filled: int, mean_length: float, rows: int) -> bool:
+    """Whether all values are worth listing: few, short, and not one a row (unless there are few rows)."""
+    if not 0 < distinct <= MOST_VALUES or mean_length > 60:
+        return False
+    return distinct < filled or rows <= 50

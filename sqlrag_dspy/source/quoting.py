@@ -1,0 +1,61 @@
+"""Names and texts quoted for this room's own SQL, and the expression that makes any stored text valid UTF-8.
+
+Leaves out SQL from outside: that is checked elsewhere and runs as it is.
+"""
+
+from __future__ import annotations
+
+_TAIL = "[89AB]."
+# Pairs of hexadecimal digits: every well-formed UTF-8 sequence (RFC 3629), in runs; else one stray byte.
+_VALID = "|".join(
+    [
+        "[0-7].",
+        f"(?:C[2-9A-F]|D.){_TAIL}",
+        f"E0[AB].{_TAIL}",
+        f"E[1-9ABCEF]{_TAIL}{_TAIL}",
+        f"ED[89].{_TAIL}",
+        f"F0[9AB].{_TAIL}{_TAIL}",
+        f"F[123]{_TAIL}{_TAIL}{_TAIL}",
+        f"F48.{_TAIL}{_TAIL}",
+    ]
+)
+_RUNS = f"(?:{_VALID})+|.."
+
+
+def name(text: str) -> str:
+    """An identifier, quoted."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def strict(expression: str) -> str:
+    """The text when its bytes are UTF-8, else NULL. Costs about nothing beside reading the rows."""
+    return f"TRY(decode(encode({expression})))"
+
+
+def mend(blob: str) -> str:
+    """A blob as text, with each byte that is not UTF-8 replaced by U+FFFD."""
+    runs = f"regexp_extract_all(hex({blob}), {text(_RUNS)})"
+    parts = (
+        f"list_transform({runs}, lambda part: "
+        "CASE WHEN length(part) = 2 AND part >= '80' THEN 'EFBFBD' ELSE part END)"
+    )
+    return f"decode(unhex(array_to_string({parts}, '')))"
+
+
+def clean(expression: str) -> str:
+    """The text as stored, with each byte that is not UTF-8 replaced by U+FFFD.
+
+    DuckDB's text functions crash or hang on such bytes, and the SQLite scanner lets them through, so every
+    text column is read through this.
+    """
+    return f"COALESCE({strict(expression)}, {mend(f'encode({expression})')})"
+
+
+def clean_or_hex(expression: str) -> str:
+    """The text when its bytes are UTF-8, else its bytes in hexadecimal: for columns of binary values."""
+    return f"COALESCE({strict(expression)}, lower(hex(encode({expression}))))"

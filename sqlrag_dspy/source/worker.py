@@ -1,0 +1,278 @@
+"""The worker process: the only place where DuckDB runs, in a jail, one request a line in, one reply a line out.
+
+Run as a script with the standard library and duckdb alone, so that it starts fast and needs nothing of the
+application that started it. Requests and replies are JSON lines on stdin and stdout. It ends when its parent
+closes stdin. It leaves out all knowledge of catalogs: what to run is sent to it.
+
+First line: {"kind", "path", "extension", "memory", "threads"}; the reply is {"ready": true} or an error.
+Then: {"op": "checked" | "trusted", "sql", "params", "rows", "bytes", "seconds"}
+replies {"columns", "rows", "truncated"} or {"error", "reason"}; reason is one of time, memory, fatal, sql,
+open, jail.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+import os
+import queue
+import sys
+import threading
+import time
+from typing import Any, BinaryIO
+
+import duckdb
+
+EXIT_MEMORY = 86
+"""Exit code when resident memory passed what the limit allows."""
+MEMORY_SLACK = 400 << 20
+"""Bytes that Python, DuckDB itself and a fetched result may take beyond DuckDB's own limit."""
+BATCH = 256
+LOCK_DOWN = (
+    "SET enable_external_access=false",
+    "SET python_enable_replacements=false",
+    "SET autoinstall_known_extensions=false",
+    "SET autoload_known_extensions=false",
+    "SET lock_configuration=true",
+)
+_AS_TEXT = (
+    "TIMESTAMP WITH TIME ZONE",
+    "TIME WITH TIME ZONE",
+    "INTERVAL",
+    "UUID",
+    "BIT",
+    "VARIANT",
+    "GEOMETRY",
+)
+
+
+class Refused(Exception):
+    """The worker will not serve: the source cannot be opened (open) or the jail leaks (jail)."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def open_jail(config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with the source attached READ_ONLY as `src`, locked down and proved so."""
+    options: dict[str, Any] = {"threads": config["threads"], "memory_limit": config["memory"]}
+    if config["kind"] == "sqlite":
+        # The file comes from the pinned package beside duckdb itself; hashing its 35 MB at each start takes
+        # 0.1 s. Nothing can be loaded after the lock-down, signed or not.
+        options["allow_unsigned_extensions"] = "true"
+    con = duckdb.connect(":memory:", config=options)
+    con.execute("SET temp_directory=''")
+    con.execute("SET TimeZone='UTC'")
+    con.execute("SET errors_as_json=false")
+    form = "READ_ONLY"
+    if config["kind"] == "sqlite":
+        con.execute(f"LOAD {quote(config['extension'])}")
+        con.execute("SET sqlite_all_varchar=true")
+        form = "TYPE sqlite, READ_ONLY"
+    try:
+        con.execute(f"ATTACH {quote(config['path'])} AS src ({form})")
+    except duckdb.Error as error:
+        raise Refused(one_line(error), "open") from error
+    for statement in LOCK_DOWN:
+        con.execute(statement)
+    prove_jail(con, config)
+    return con
+
+
+def prove_jail(con: duckdb.DuckDBPyConnection, config: dict[str, Any]) -> None:
+    """Try what must be refused; raise Refused when anything is not."""
+    here = quote(os.path.abspath(__file__))
+    out = quote(os.path.abspath(__file__) + ".leak")
+    forbidden = [
+        f"SELECT content FROM read_text({here})",
+        f"SELECT * FROM {here}",
+        f"ATTACH {here} AS other",
+        f"COPY (SELECT 1) TO {out}",
+        "SET threads=3",
+        "SET enable_external_access=true",
+        "INSTALL httpfs",
+        f"LOAD {here}",
+        "CREATE TABLE src.main.sqlrag_probe(x INTEGER)",
+    ]
+    for statement in forbidden:
+        try:
+            con.execute(statement)
+        except duckdb.Error:
+            continue
+        raise Refused(f"the jail let this run: {statement.split('(')[0][:60]}", "jail")
+    # DuckDB raises on the first write only; an attach that says it is read-only refuses all of them.
+    row = con.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = 'src'").fetchone()
+    if not row or not row[0]:
+        raise Refused("the source is not attached read-only", "jail")
+
+
+def one_line(error: BaseException) -> str:
+    """DuckDB's message without its excerpt of the statement, on one line of at most 400 characters."""
+    text = str(error).split("\n\nLINE ")[0].split("\nLINE ")[0].split("\n\nPossible solutions")[0]
+    return " ".join(text.split())[:400]
+
+
+def clean(value: Any) -> Any:
+    """One value as JSON: dates as ISO text, decimals as numbers, bytes as text, NaN and infinity as None."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, decimal.Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() and abs(value) > 2**53 else float(value)
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        raw = bytes(value)
+        text = raw.decode("utf-8", "replace")
+        return raw.hex() if text.count("�") * 4 > len(text) or "\x00" in text else text
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return str(value)
+
+
+def size(row: list[Any]) -> int:
+    return sum(len(value) + 4 if isinstance(value, str) else 12 for value in row)
+
+
+class Watch(threading.Thread):
+    """Interrupts the running statement at its deadline, and ends the process when memory runs over."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, memory: int) -> None:
+        super().__init__(daemon=True)
+        self.con = con
+        self.ceiling = memory + MEMORY_SLACK
+        self.deadline: float | None = None
+        self.fired = False
+
+    def run(self) -> None:
+        while True:
+            time.sleep(0.03)
+            deadline = self.deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.fired = True
+                self.con.interrupt()
+            if resident() > self.ceiling:
+                os._exit(EXIT_MEMORY)
+
+
+def resident() -> int:
+    """Bytes of memory in use now; 0 where the system does not say cheaply."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def select_text(con: duckdb.DuckDBPyConnection, sql: str, rows: int) -> tuple[str, list[str]]:
+    """The statement cut to `rows` + 1 rows and with exotic types as text, and its own column names.
+
+    Refuses anything but one SELECT, whoever checked it before.
+    """
+    statements = con.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise duckdb.InvalidInputException("only one SELECT statement can run here")
+    relation = con.sql(sql)
+    items = []
+    for place, kind in enumerate(relation.types, start=1):
+        name = str(kind)
+        exotic = name.endswith("]") or ("(" in name and not name.startswith("DECIMAL")) or name in _AS_TEXT
+        items.append(f"CAST(#{place} AS VARCHAR)" if exotic else f"#{place}")
+    return f"SELECT {', '.join(items)} FROM (\n{sql}\n) LIMIT {rows + 1}", list(relation.columns)
+
+
+def answer(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> dict[str, Any]:
+    sql, limit, room = request["sql"], request.get("rows"), request.get("bytes")
+    names: list[str] | None = None
+    if request["op"] == "checked":
+        limit = limit or 1000
+        sql, names = select_text(con, sql, limit)
+    cursor = con.execute(sql, request.get("params") or None)
+    names = names or [column[0] for column in cursor.description or ()]
+    out: list[list[Any]] = []
+    used, truncated = 0, False
+    while batch := cursor.fetchmany(BATCH):
+        for row in batch:
+            values = [clean(value) for value in row]
+            used += size(values)
+            if (limit is not None and len(out) >= limit) or (room is not None and used > room and out):
+                truncated = True
+                break
+            out.append(values)
+        if truncated:
+            break
+    return {"columns": names, "rows": out, "truncated": truncated}
+
+
+def failure(error: BaseException, watch: Watch) -> dict[str, Any]:
+    reason = "sql"
+    if watch.fired or isinstance(error, duckdb.InterruptException):
+        reason = "time"
+    elif isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        reason = "memory"
+    elif isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        reason = "fatal"
+    return {"error": one_line(error), "reason": reason}
+
+
+def read_lines(source: BinaryIO, lines: queue.Queue[bytes]) -> None:
+    """Feed request lines to the queue; when the parent is gone, so is this process, whatever it runs."""
+    for line in iter(source.readline, b""):
+        lines.put(line)
+    os._exit(0)
+
+
+def main() -> None:
+    # stdout carries replies alone: whatever a library prints goes to stderr.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def reply(message: dict[str, Any]) -> None:
+        replies.write(json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+        replies.write(b"\n")
+        replies.flush()
+
+    lines: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=read_lines, args=(sys.stdin.buffer, lines), daemon=True).start()
+    config = json.loads(lines.get())
+    try:
+        con = open_jail(config)
+    except Refused as error:
+        reply({"error": str(error), "reason": error.reason})
+        return
+    except (duckdb.Error, OSError) as error:
+        reply({"error": one_line(error), "reason": "open"})
+        return
+    watch = Watch(con, config["ceiling"])
+    watch.start()
+    reply({"ready": True})
+    while True:
+        request = json.loads(lines.get())
+        watch.fired = False
+        seconds = request.get("seconds")
+        watch.deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            message = answer(con, request)
+        except (duckdb.Error, MemoryError, ValueError, RuntimeError) as error:
+            message = failure(error, watch)
+        finally:
+            watch.deadline = None
+        reply(message)
+        if message.get("reason") == "fatal":
+            return
+
+
+if __name__ == "__main__":
+    main()
