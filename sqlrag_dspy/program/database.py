@@ -91,7 +91,7 @@ class Database:
         return {
             "fingerprint": self.catalog.fingerprint,
             "rows": {table.name: table.rows for table in self.catalog.tables},
-            "source": self.source.stamp,
+            "source": self.source.place.stamp,
         }
 
     def link(self, question: str) -> Links:
