@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from sqlrag_dspy import __version__
 from sqlrag_dspy.cli import ask, demo, doctor, index, init, schema, tools, training
 from sqlrag_dspy.cli.arguments import common
 from sqlrag_dspy.cli.output import Screen
@@ -79,21 +80,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parents=[common()],
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=Version, help="show the version and exit")
+    parser.add_argument("--version", action="version", version=f"sqlrag {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in (demo, init, schema, index, tools, ask, training, doctor):
         group.add(commands)
     defaults = argparse.Namespace(config=None, json=False, quiet=False)
     return parser.parse_args(list(argv), defaults)
-
-
-class Version(argparse.Action):
-    """--version: prints the package's version."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
-        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from sqlrag_dspy import __version__
-
-        parser.exit(message=f"sqlrag {__version__}\n")

@@ -13,6 +13,7 @@ from sqlrag_dspy.errors import SqlRagError
 
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import Settings
+    from sqlrag_dspy.source import Source
 
 QUESTIONS = (
     "what are the articles by year and category?",
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
 
     with artifact.load(NAME, settings=settings) as rag:
         bound = rag.bound()
-        write_settings(args.folder, settings, bound.catalog)
+        write_settings(args.folder, settings, bound.source)
         report = index.sync(bound, screen)
         screen.note(f"indexed {index.told(report)}")
         given = []
@@ -103,6 +104,9 @@ def prepare(folder: Path, corpus: Path, *, lm: str = "") -> tuple[Path, Settings
     return database, settings
 
 
-def write_settings(folder: Path, settings: Settings, catalog: Any) -> None:
+def write_settings(folder: Path, settings: Settings, source: Source) -> None:
     """A sqlrag.toml beside the sample database, so that one can go on asking; paths are absolute."""
-    init.write(folder / init.FILE, init.toml(settings.source, catalog, store=settings.store))
+    from sqlrag_dspy.source import describe
+
+    text = init.toml(settings.source, source.catalog, describe(source), store=settings.store)
+    init.write(folder / init.FILE, text)

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,10 @@ from sqlrag_dspy.cli.output import Screen, one_line
 from sqlrag_dspy.errors import SettingsError, SourceError
 
 if TYPE_CHECKING:
-    from sqlrag_dspy.types import Catalog, Table
+    from sqlrag_dspy.settings import TableSettings
+    from sqlrag_dspy.types import Catalog
+
+    Chosen = Mapping[str, TableSettings]
 
 FILE = "sqlrag.toml"
 
@@ -38,7 +41,7 @@ def add(commands: arguments.Commands) -> None:
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Writes the settings file; says what was chosen, and warns of what cannot be used."""
     from sqlrag_dspy.settings import Settings
-    from sqlrag_dspy.source import open_source
+    from sqlrag_dspy.source import describe, open_source
 
     path = arguments.settings_path(args) or Path(FILE)
     if path.exists() and not args.force:
@@ -48,30 +51,29 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     with screen.progress("looking at columns"):
         source = open_source(args.url, limits=Settings().limits, tables={}, cache=None)
         try:
-            catalog = source.catalog
+            catalog, chosen = source.catalog, describe(source)
         finally:
             source.close()
     url = relative(args.url, path)
-    write(path, toml(url, catalog))
-    chosen = [table for table in catalog.tables if table.text_columns]
+    write(path, toml(url, catalog, chosen))
     warnings = list(cautions(catalog))
     if screen.is_json:
-        screen.json(report(path, url, catalog, warnings))
+        screen.json(report(path, url, catalog, chosen, warnings))
         return 0
-    for table in chosen:
-        screen.text(
-            f"{table.name}: {table.rows} rows, key {', '.join(table.key)}, text {', '.join(table.text_columns)}"
-            + (f", filters {', '.join(table.filter_columns)}" if table.filter_columns else "")
-        )
+    for table in catalog.tables:
+        if table.name in chosen:
+            columns = (("key", table.key), ("text", table.text_columns), ("filters", table.filter_columns))
+            told = ", ".join(f"{role} {' and '.join(names)}" for role, names in columns if names)
+            screen.text(f"{table.name}: {table.rows} rows, {told}")
     screen.text(f"wrote {path}")
     for warning in warnings:
         screen.warn(warning)
-    if chosen:
+    if any(table.text_columns for table in catalog.tables):
         screen.note("next: 'sqlrag index', then 'sqlrag ask \"…\"'")
     return 0
 
 
-def report(path: Path, url: str, catalog: Catalog, warnings: Sequence[str]) -> dict[str, Any]:
+def report(path: Path, url: str, catalog: Catalog, chosen: Chosen, warnings: Sequence[str]) -> dict[str, Any]:
     """What was chosen, as JSON."""
     tables = [
         {
@@ -82,7 +84,7 @@ def report(path: Path, url: str, catalog: Catalog, warnings: Sequence[str]) -> d
             "rows": table.rows,
         }
         for table in catalog.tables
-        if table.text_columns
+        if table.name in chosen
     ]
     return {
         "config": str(path),
@@ -104,20 +106,7 @@ def cautions(catalog: Catalog) -> Sequence[str]:
             "no table has a text column to search by meaning, so only questions that SQL answers will work; "
             "if one should be searched, name it under [tables.NAME] text"
         )
-    for table in catalog.tables:
-        for column in table.columns:
-            profile = column.profile
-            if profile.misfits:
-                found.append(
-                    f"{table.name}.{column.name} holds {profile.misfits} "
-                    f"value{'s' if profile.misfits > 1 else ''} that {'are' if profile.misfits > 1 else 'is'} "
-                    f"no {profile.found}; SQL reads them as NULL"
-                )
-            if len(profile.date_formats) > 1:
-                found.append(
-                    f"{table.name}.{column.name} mixes ways of writing dates: {', '.join(profile.date_formats)}"
-                )
-    return found
+    return [*found, *map(one_line, catalog.warnings)]
 
 
 def relative(url: str, settings_file: Path) -> str:
@@ -152,7 +141,7 @@ def write(path: Path, text: str) -> None:
         raise
 
 
-def toml(url: str, catalog: Catalog, *, store: str | None = None) -> str:
+def toml(url: str, catalog: Catalog, chosen: Chosen, *, store: str | None = None) -> str:
     """The settings file: the source, the defaults, and a section for every table with text."""
     from sqlrag_dspy.settings import Settings
 
@@ -169,12 +158,11 @@ def toml(url: str, catalog: Catalog, *, store: str | None = None) -> str:
         "# key: identifies a row. text: columns searched by meaning. filters: columns kept beside the index, for",
         "# equality filters without SQL; every other restriction goes through SQL. After a change: 'sqlrag index'.",
     ]
-    for table in catalog.tables:
-        if table.text_columns:
-            lines += ["", *_section(table)]
-    bare = [table.name for table in catalog.tables if not table.text_columns]
+    for name, table in chosen.items():
+        lines += ["", *_section(name, table)]
+    bare = [table.name for table in catalog.tables if table.name not in chosen]
     if bare:
-        lines += ["", "# No text to search by meaning was found in these; SQL questions reach them:"]
+        lines += ["", "# Nothing to search or to filter by was found in these; SQL questions reach them:"]
         lines += [f"#   {one_line(name)}" for name in bare]
     if catalog.broken:
         lines += ["", "# These cannot be read and are left out:"]
@@ -184,14 +172,13 @@ def toml(url: str, catalog: Catalog, *, store: str | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _section(table: Table) -> list[str]:
-    lines = [f"[tables.{_bare_key(table.name)}]"]
-    if table.key == ("rowid",):
+def _section(name: str, table: TableSettings) -> list[str]:
+    lines = [f"[tables.{_bare_key(name)}]"]
+    if table.key == "rowid":
         lines.append("# no column identifies a row: the database's own row number does")
-    else:
-        lines.append(f"key = {quoted(table.key[0] if len(table.key) == 1 else list(table.key))}")
-    lines.append(f"text = {quoted(list(table.text_columns))}")
-    lines.append(f"filters = {quoted(list(table.filter_columns))}")
+    for setting in ("key", "text", "filters"):
+        value = getattr(table, setting)
+        lines.append(f"{setting} = {quoted(value)}")
     return lines
 
 
