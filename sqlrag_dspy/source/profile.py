@@ -21,6 +21,8 @@ PREFIX = 300
 FIT = 0.95
 """Share of the values that must fit a number type."""
 DATE_FIT = 0.9
+PROBE = 1000
+"""Distinct values whose shape is looked at before dates are tried on all."""
 MOST_VALUES = 200
 """Distinct values that a categorical column may have."""
 PROSE_LENGTH, PROSE_WORDS = 100, 12
@@ -116,7 +118,7 @@ def _count(engine: Engine, place: int) -> Counts:
     number = f"{short} AND regexp_full_match({t}, '{_NUMBER}')"
     row = engine.trusted(
         f"""SELECT count(*), count({t}), count(*) FILTER (b{place}),
-        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER ({t} IS NOT NULL),
+        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER (trim({t}, ' \t\r\n') <> ''),
         coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
         coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
             * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
@@ -135,7 +137,7 @@ def _count(engine: Engine, place: int) -> Counts:
 def _values(engine: Engine, column: str, expression: str, limit: int) -> list[tuple[Value, int]]:
     rows = engine.trusted(
         f"SELECT {expression} AS v, count(*) FROM profiled WHERE {column} IS NOT NULL AND {expression} IS NOT NULL "
-        f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
+        f"AND trim({column}, ' \t\r\n') <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
     )
     return [(value, int(count)) for value, count in rows]
 
@@ -203,7 +205,7 @@ def _numeric_profile(
     return Profile(
         found,
         counts.null_share,
-        min(_scaled(counts, share), counts.distinct if share == 1.0 else 10**18),
+        min(_scaled(counts, share), counts.filled if share == 1.0 else 10**18),
         counts.present - _fitting(engine, expression),
         tuple(values) if is_listed else (),
         () if is_listed else tuple(value for value, _ in values[:5]),
@@ -338,7 +340,7 @@ def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | Non
             counts.numbers == filled
             and counts.padded == 0
             and counts.max_length <= 15
-            and counts.distinct_numbers == counts.distinct - (1 if counts.blank else 0)
+            and counts.distinct_numbers == counts.distinct
         )
     else:
         return None
@@ -358,23 +360,18 @@ def _may_be_dates(counts: Counts, family: str) -> bool:
 
 def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: float) -> Profile | None:
     """The profile of texts that are dates in known formats, or None when too few parse."""
-    few = engine.trusted(
+    some = engine.trusted(
         f"SELECT v FROM (SELECT DISTINCT {expression} AS v FROM profiled WHERE t{place} IS NOT NULL) "
-        f"USING SAMPLE reservoir(100 ROWS) REPEATABLE (7)"
+        f"WHERE trim(v) <> '' USING SAMPLE reservoir({PROBE} ROWS) REPEATABLE (7)"
     )
-    # A hundred values tell whether it is worth trying all formats on all of them.
-    probe = engine.trusted(
-        f"SELECT {dates.mask('v')} AS m, count(*) FROM (SELECT unnest(CAST(? AS VARCHAR[])) AS v) "
-        "WHERE trim(v) <> '' GROUP BY 1",
-        [[row[0] for row in few]],
-    )
-    if not probe or dates.cover([(m, n) for m, n in probe])[1] < 0.7 * sum(n for _, n in probe):
+    shapes, likely = dates.candidates([row[0] for row in some])
+    if likely < 0.7 * len(some):
         return None
     masks = engine.trusted(
-        f"SELECT {dates.mask('v')} AS m, sum(n) FROM (SELECT {expression} AS v, count(*) AS n FROM profiled "
+        f"SELECT {dates.mask('v', shapes)} AS m, sum(n) FROM (SELECT {expression} AS v, count(*) AS n FROM profiled "
         f"WHERE t{place} IS NOT NULL GROUP BY 1) GROUP BY 1"
     )
-    formats, read = dates.cover([(bits, int(n)) for bits, n in masks])
+    formats, read = dates.cover([(bits, int(n)) for bits, n in masks], shapes)
     if read < DATE_FIT * counts.filled:
         return None
     stamp = dates.any_parsed(expression, formats)
@@ -437,13 +434,12 @@ def _text_profile(engine: Engine, counts: Counts, place: int, share: float, is_b
         samples = [value for value, _ in _values(engine, t, f"left({t}, 80)", 3)] if not is_binary else []
         return replace(profile, is_long_text=is_long, samples=tuple(samples))
     values = _values(engine, t, t, MOST_VALUES + 1)
-    filled = [(value, n) for value, n in values if str(value).strip()]
     low, high = _range(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
-    is_listed = is_categorical(len(filled), counts.filled, counts.mean_length, counts.rows)
+    is_listed = is_categorical(len(values), counts.filled, counts.mean_length, counts.rows)
     return replace(
         profile,
-        values=tuple(filled) if is_listed else (),
-        samples=() if is_listed else tuple(_shorten(value) for value, _ in filled[:5]),
+        values=tuple(values) if is_listed else (),
+        samples=() if is_listed else tuple(_shorten(value) for value, _ in values[:5]),
         minimum=_shorten(low),
         maximum=_shorten(high),
     )
