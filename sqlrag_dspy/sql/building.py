@@ -41,7 +41,7 @@ _COMPARE: dict[str, type[exp.Binary]] = {
 
 def write(sketch: Sketch, catalog: Catalog) -> str:
     """The sketch as one DuckDB query. Raises SqlRejected when it names what the catalog has not, or cannot join."""
-    return render(_Writer(sketch, catalog).query())
+    return render(Writer(sketch, catalog).query())
 
 
 def keys_query(table: str, filters: Filters, catalog: Catalog) -> str:
@@ -79,7 +79,9 @@ def _table(name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
-class _Writer:
+class Writer:
+    """One sketch being written: which tables are joined, and each slot as an expression."""
+
     def __init__(self, sketch: Sketch, catalog: Catalog) -> None:
         self.sketch = sketch
         self.catalog = catalog
@@ -289,11 +291,16 @@ class _Writer:
     def _near(self, each: Predicate, qualify: Qualify) -> exp.Expr:
         return predicate(each, find_table(self.catalog, each.table), qualify, ignores_case=self.ignores_case)
 
-    def _far(self, name: str, groups: Sequence[tuple[Predicate, ...]]) -> exp.Expr:
-        """Rows that have a partner in a table that is not joined: key IN (SELECT …), or EXISTS for several."""
+    def far_hops(self, name: str) -> tuple[Hop, ...]:
+        """The way from the joined tables to one that is not joined; SqlRejected when there is none."""
         hops = connect(self.catalog, self.joined, name)
         if not hops:
             raise SqlRejected(f"no foreign key leads from {self.root.name} to {name}; they cannot be joined")
+        return hops
+
+    def _far(self, name: str, groups: Sequence[tuple[Predicate, ...]]) -> exp.Expr:
+        """Rows that have a partner in a table that is not joined: key IN (SELECT …), or EXISTS for several."""
+        hops = self.far_hops(name)
         first, rest = hops[0], hops[1:]
 
         def inner(table: str, column: str) -> exp.Column:

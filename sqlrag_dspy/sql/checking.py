@@ -123,5 +123,6 @@ def _check_calls(tokens: list[Token]) -> None:
         if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER):
             continue
         word = token.text.lower()
-        if word[:1].isalpha() and word not in allowed and word not in _WORDS_BEFORE_BRACKETS:
+        is_known = word in allowed or set(word.split()) <= _WORDS_BEFORE_BRACKETS
+        if word[:1].isalpha() and not is_known:
             raise SqlRejected(f"function {word}() is not allowed; use plain SQL functions over the columns")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from sqlrag_dspy.types import Catalog, Table
 
+Pair = frozenset[tuple[str, str]]
+
 
 @dataclass(frozen=True)
 class Hop:
@@ -18,6 +20,14 @@ class Hop:
     right: str
     right_columns: tuple[str, ...]
     many: bool
+
+    @property
+    def pairs(self) -> set[Pair]:
+        """The equalities of the join, each as a set of two (table, column)."""
+        return {
+            frozenset({(self.left, left), (self.right, right)})
+            for left, right in zip(self.left_columns, self.right_columns)
+        }
 
 
 def _edges(catalog: Catalog) -> dict[str, list[tuple[float, Hop]]]:
@@ -32,8 +42,8 @@ def _edges(catalog: Catalog) -> dict[str, list[tuple[float, Hop]]]:
             if any(table.column(name) is None for name in link.columns):
                 continue
             cost = 1.0 if link.is_declared else 1.1
-            to_one = _is_unique(other, link.to_columns)
-            from_one = _is_unique(table, link.columns)
+            to_one = is_unique(other, link.to_columns)
+            from_one = is_unique(table, link.columns)
             edges[table.name].append(
                 (cost, Hop(table.name, link.columns, other.name, link.to_columns, not to_one))
             )
@@ -43,7 +53,8 @@ def _edges(catalog: Catalog) -> dict[str, list[tuple[float, Hop]]]:
     return edges
 
 
-def _is_unique(table: Table, columns: tuple[str, ...]) -> bool:
+def is_unique(table: Table, columns: tuple[str, ...]) -> bool:
+    """Whether no two rows of the table share values in these columns, by its key or by what was counted."""
     named = {name.casefold() for name in columns}
     if {name.casefold() for name in table.key} <= named:
         return True
