@@ -17,6 +17,7 @@ from sqlrag_dspy.source import choose, quoting
 from sqlrag_dspy.source.execute import Engine, refusal
 from sqlrag_dspy.source.introspect import RawTable, read_tables
 from sqlrag_dspy.source.profile import Measured, measure
+from sqlrag_dspy.source.reading import Reading
 from sqlrag_dspy.types import Catalog, Column, ForeignKey, Profile, Table
 
 if TYPE_CHECKING:
@@ -27,10 +28,17 @@ _FATAL = ("malformed", "not a database", "database is locked", "corrupt", "encry
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """A catalog, and for each table the statement that makes its view."""
+    """A catalog, and for each of its tables how it is read."""
 
     catalog: Catalog
-    views: tuple[str, ...]
+    readings: tuple[Reading, ...]
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        return tuple(reading.view() for reading in self.readings)
+
+    def reading(self, table: str) -> Reading:
+        return next(reading for reading in self.readings if reading.table == table)
 
 
 def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
@@ -41,21 +49,21 @@ def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
         raise refusal(engine.place, str(error)) from error
     by_name = _settings_by_table(settings, raw, engine)
     tables: list[Table] = []
-    views: list[str] = []
+    readings: list[Reading] = []
     warnings: list[str] = []
     for table in raw:
         try:
             rows, columns = measure(engine, table)
             own = by_name.get(table.name)
-            built, view = _table(table, rows, columns, own)
-            engine.trusted(view)
+            built, reading = _table(table, rows, columns, own)
+            engine.trusted(reading.view())
         except QueryFailed as error:
             if any(word in str(error) for word in _FATAL):
                 raise refusal(engine.place, str(error)) from error
             broken.append((table.name, str(error)))
             continue
         tables.append(built)
-        views.append(view)
+        readings.append(reading)
         warnings += [warning for m in columns for warning in m.warnings]
         warnings += [
             f"{table.name}.{m.raw.name} ignores letter case in the source (NOCASE), and does so here"
@@ -64,13 +72,13 @@ def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
         ]
         if own is not None and own.key is not None and rows:
             warnings += _key_warning(engine, built)
-    engine.prepare = tuple(views)
+    engine.prepare = tuple(reading.view() for reading in readings)
     tables = [_inferred(engine, table, tables) for table in tables]
     if not tables:
         reason = f" ({broken[0][0]}: {broken[0][1]})" if broken else ""
         raise SourceError(f"{engine.place.path} has no table that can be read{reason}; name another database")
     dialect = engine.place.kind
-    return Built(Catalog(tuple(tables), dialect, tuple(broken), tuple(warnings)), tuple(views))
+    return Built(Catalog(tuple(tables), dialect, tuple(broken), tuple(warnings)), tuple(readings))
 
 
 def _settings_by_table(
@@ -90,7 +98,7 @@ def _settings_by_table(
 
 def _table(
     raw: RawTable, rows: int, columns: Sequence[Measured], settings: TableSettings | None
-) -> tuple[Table, str]:
+) -> tuple[Table, Reading]:
     key = choose.key_of(raw, columns, rows, settings)
     text = choose.text_columns(raw, columns, key, settings)
     filters = choose.filter_columns(raw, columns, key, text, rows, settings)
@@ -104,13 +112,9 @@ def _table(
         rows,
         raw.is_view,
     )
-    items = [f"{m.reading} AS {quoting.name(m.raw.name)}" for m in columns]
-    if "rowid" in key and raw.rowid:
-        items.append(f"{raw.rowid} AS rowid")
-    return (
-        table,
-        f"CREATE OR REPLACE VIEW {quoting.name(raw.name)} AS SELECT {', '.join(items)} FROM {raw.relation}",
-    )
+    readings = tuple((m.raw.name, m.reading) for m in columns)
+    shows_rowid = "rowid" in key and bool(raw.rowid)
+    return table, Reading(raw.name, raw.relation, readings, raw.rowid, raw.is_plain, shows_rowid)
 
 
 def _key_warning(engine: Engine, table: Table) -> list[str]:
@@ -143,27 +147,47 @@ def _inferred(engine: Engine, table: Table, tables: Sequence[Table]) -> Table:
             continue
         if table.key == (column.name,):
             continue
-        for other in tables:
-            if other.name == table.name or other.is_view or table.is_view or len(other.key) != 1:
-                continue
-            target = other.column(other.key[0])
-            if target is None or target.profile.found != profile.found or not _suggests(column.name, other):
-                continue
-            if _is_contained(engine, table, column.name, other):
-                found.append(ForeignKey((column.name,), other.name, other.key, is_declared=False))
+        for other, key in _candidates(column, table, tables):
+            if _is_contained(engine, table, column.name, other, key):
+                found.append(ForeignKey((column.name,), other.name, (key,), is_declared=False))
                 break
     return dataclasses.replace(table, foreign_keys=tuple(found))
 
 
-def _suggests(name: str, other: Table) -> bool:
-    low, key, owner = name.casefold(), other.key[0].casefold(), other.name.casefold()
+def _candidates(column: Column, table: Table, tables: Sequence[Table]) -> list[tuple[Table, str]]:
+    """Tables that the column's name suggests, with the column of theirs that it may refer to."""
+    if table.is_view:
+        return []
+    low = column.name.casefold()
+    others = [other for other in tables if other.name != table.name and not other.is_view and other.rows]
+    found: list[tuple[Table, str]] = []
+    keyed = [(other, other.key[0]) for other in others if len(other.key) == 1 and other.key != ("rowid",)]
+    found += [(other, key) for other, key in keyed if _names(low, key.casefold(), other.name.casefold())]
+    # parent_number, target_number: only when one table alone has a key of that name, and not just "id".
+    ends = [(other, key) for other, key in keyed if len(key) > 2 and low.endswith("_" + key.casefold())]
+    found += ends if len(ends) == 1 else []
+    # A column of the same name that hardly repeats there: two duplicate rows keep it from being a key.
+    for other in others:
+        same = other.column(column.name)
+        is_id = low == "id" or low.endswith(("_id", "code", "key"))
+        if same and is_id and same.profile.distinct >= 0.85 * other.rows and same.profile.null_share == 0:
+            found.append((other, same.name))
+    matching = []
+    for other, key in dict.fromkeys(found):
+        target = other.column(key)
+        if target is not None and target.profile.found == column.profile.found:
+            matching.append((other, key))
+    return matching
+
+
+def _names(low: str, key: str, owner: str) -> bool:
     stems = {owner, owner.removesuffix("s"), owner.removesuffix("es"), owner.removesuffix("ies") + "y"}
     return low == key or any(low in (stem, f"{stem}_{key}", f"{stem}{key}", f"{stem}_id") for stem in stems)
 
 
-def _is_contained(engine: Engine, table: Table, column: str, other: Table) -> bool:
+def _is_contained(engine: Engine, table: Table, column: str, other: Table, key: str) -> bool:
     """Whether nearly all values of the column are keys of the other table."""
-    here, there = quoting.name(column), quoting.name(other.key[0])
+    here, there = quoting.name(column), quoting.name(key)
     try:
         distinct, missing = engine.trusted(
             f"SELECT count(*), count(*) FILTER (NOT is_key) FROM (SELECT v, v IN (SELECT {there} FROM "
@@ -197,6 +221,11 @@ def from_json(written: Mapping[str, Any]) -> Catalog:
         tables.append(Table(columns=columns, foreign_keys=references, **rest))
     broken = tuple((name, reason) for name, reason in written["broken"])
     return Catalog(tuple(tables), written["dialect"], broken, tuple(written["warnings"]))
+
+
+def readings_from_json(written: Sequence[Mapping[str, Any]]) -> tuple[Reading, ...]:
+    """How the tables are read, from `dataclasses.asdict` of each."""
+    return tuple(Reading(**_with_tuples(one)) for one in written)
 
 
 def _with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ _PROSE_NAMES = (
 )  # fmt: skip
 FILTER_LENGTH = 60
 """Mean characters up to which a text column may be a filter."""
+FILTER_DISTINCT = 0.95
+"""Share of distinct values above which a column names single rows and filters nothing."""
 
 
 def stored_names(table: RawTable, wanted: Sequence[str], what: str) -> tuple[str, ...]:
@@ -156,6 +158,8 @@ def filter_columns(
         is_short = (
             profile.found == "text" and 0 < profile.mean_length <= FILTER_LENGTH and m.max_length <= 300
         )
-        if profile.found == "boolean" or (is_short and (not m.is_unique or rows <= 50)):
+        filled = rows * (1 - profile.null_share)
+        repeats = profile.distinct < FILTER_DISTINCT * filled or rows <= 50
+        if profile.found == "boolean" or (is_short and repeats):
             found.append(m.raw.name)
     return tuple(found)

@@ -6,6 +6,7 @@ taken from a cache file when neither the database nor the settings changed. Leav
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ import sqlrag_dspy
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import scan as scanning
 from sqlrag_dspy.source.attach import locate
-from sqlrag_dspy.source.catalog import Built, build, from_json, schema_json
+from sqlrag_dspy.source.catalog import Built, build, from_json, readings_from_json, schema_json
 from sqlrag_dspy.source.execute import Engine, refusal
 from sqlrag_dspy.types import Catalog, CheckedSql, Key, Rows, Value
 
@@ -73,8 +74,9 @@ class Source:
 
         Texts are verbatim but for bytes that are not UTF-8, which read as U+FFFD. Raises SourceError.
         """
-        catalog = self.catalog
-        rows = scanning.scan(self._engine, scanning.table_of(catalog, table), columns, keys)
+        built = self._ready()
+        found = scanning.table_of(built.catalog, table)
+        rows = scanning.scan(self._engine, found, built.reading(found.name), columns, keys)
         return self._translated(rows)
 
     def _translated(self, rows: Iterator[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
@@ -136,7 +138,7 @@ class Source:
             written = json.loads(self._cache.read_text(encoding="utf-8"))
             if written["stamp"] != self._stamp():
                 return None
-            return Built(from_json(written["catalog"]), tuple(written["views"]))
+            return Built(from_json(written["catalog"]), readings_from_json(written["readings"]))
         except (OSError, ValueError, KeyError, TypeError):
             # A cache that cannot be read is made anew.
             return None
@@ -144,7 +146,8 @@ class Source:
     def _keep(self, built: Built, stamp: str) -> None:
         if self._cache is None:
             return
-        written = {"stamp": stamp, "catalog": schema_json(built.catalog), "views": built.views}
+        readings = [dataclasses.asdict(reading) for reading in built.readings]
+        written = {"stamp": stamp, "catalog": schema_json(built.catalog), "readings": readings}
         try:
             self._cache.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(

@@ -7,7 +7,7 @@ spoils every listing that DuckDB offers. Leaves out what the data say: see `prof
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import quoting
@@ -52,7 +52,9 @@ class RawTable:
     is_view: bool = False
     rowid: str = ""
     foreign_keys: tuple[ForeignKey, ...] = ()
-    unique: tuple[tuple[str, ...], ...] = field(default=())
+    unique: tuple[tuple[str, ...], ...] = ()
+    is_plain: bool = False
+    """An ordinary SQLite table, whose rows SQLite finds fast by number."""
 
     @property
     def primary(self) -> tuple[str, ...]:
@@ -134,6 +136,7 @@ def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTabl
         rowid,
         _sqlite_references(engine, name, columns) if not is_view else (),
         _sqlite_unique(engine, name) if not is_view else (),
+        has_rowid and rowid == "rowid" and not is_virtual,
     )
 
 
@@ -192,17 +195,7 @@ def _resolve(tables: list[RawTable]) -> list[RawTable]:
             there = tuple(stored.get(name.casefold(), "") for name in reference.to_columns) or other.primary
             if "" not in there and len(there) == len(reference.columns):
                 kept.append(ForeignKey(reference.columns, other.name, there))
-        out.append(
-            RawTable(
-                table.name,
-                table.relation,
-                table.columns,
-                table.is_view,
-                table.rowid,
-                tuple(kept),
-                table.unique,
-            )
-        )
+        out.append(replace(table, foreign_keys=tuple(kept)))
     return out
 
 

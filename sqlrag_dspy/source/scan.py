@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from sqlrag_dspy.errors import SourceError
 from sqlrag_dspy.source import quoting
 from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.source.reading import Reading, keys_condition
 from sqlrag_dspy.types import Catalog, Key, Table, Value
 
 PAGE_ROWS = 20_000
 PAGE_BYTES = 8 << 20
 """Characters, about, that one page may hold: a page of long documents has fewer rows."""
-KEY_BATCH = 2_000
+KEY_BATCH = 500
 
 
 def table_of(catalog: Catalog, name: str) -> Table:
@@ -40,19 +41,32 @@ def _columns(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def scan(
-    engine: Engine, table: Table, columns: Sequence[str], keys: Sequence[Key] | None
+    engine: Engine, table: Table, reading: Reading, columns: Sequence[str], keys: Sequence[Key] | None
 ) -> Iterator[tuple[Value, ...]]:
-    """The columns of every row in stored order, or of the rows with those keys, in the order of the table."""
+    """The columns of every row in stored order, or of the rows with those keys, in no given order."""
     names = _columns(table, columns)
-    items = ", ".join(quoting.name(name) for name in names) or "1"
-    relation = quoting.name(table.name)
     if keys is None:
-        yield from _pages(engine, table, f"SELECT {items} FROM {relation}", names)
+        yield from _all(engine, table, reading, names)
         return
-    for start in range(0, len(keys), KEY_BATCH):
-        where, params = _where_keys(table, keys[start : start + KEY_BATCH])
-        for row in engine.trusted(f"SELECT {items} FROM {relation} WHERE {where}", params):
-            yield tuple(row)
+    unique = list(dict.fromkeys(keys))
+    for start in range(0, len(unique), KEY_BATCH):
+        yield from _some(engine, table, reading, names, unique[start : start + KEY_BATCH])
+
+
+def _some(
+    engine: Engine, table: Table, reading: Reading, names: Sequence[str], keys: Sequence[Key]
+) -> Iterator[tuple[Value, ...]]:
+    condition = keys_condition(table.key, keys) if reading.is_partial else None
+    if condition is not None:
+        rows = engine.trusted(reading.part(names, condition))
+        if len(rows) >= len(keys):
+            yield from (tuple(row[:-1]) for row in rows)
+            return
+    # A key that SQLite did not find may be stored as something that reads like it (text in a number column).
+    where, params = _where_keys(table, keys)
+    items = ", ".join(quoting.name(name) for name in names) or "1"
+    for row in engine.trusted(f"SELECT {items} FROM {quoting.name(table.name)} WHERE {where}", params):
+        yield tuple(row)
 
 
 def _where_keys(table: Table, keys: Sequence[Key]) -> tuple[str, list[list[Value]]]:
@@ -82,15 +96,23 @@ def _kind(table: Table, name: str) -> str:
     return kinds.get(found, "VARCHAR")
 
 
-def _pages(engine: Engine, table: Table, select: str, names: Sequence[str]) -> Iterator[tuple[Value, ...]]:
+def _all(engine: Engine, table: Table, reading: Reading, names: Sequence[str]) -> Iterator[tuple[Value, ...]]:
     length = sum(column.profile.mean_length for name in names if (column := table.column(name)))
     size = max(1, min(PAGE_ROWS, int(PAGE_BYTES / (length + 16 * len(names) + 1))))
-    start = 0
+    items = ", ".join(quoting.name(name) for name in names) or "1"
+    start, last = 0, -(2**63)
     while True:
-        # Stored order is kept, so a page is the same rows whenever it is asked for, even of a new worker.
-        rows = engine.trusted(f"{select} LIMIT {size} OFFSET {start}")
-        for row in rows:
-            yield tuple(row)
+        if reading.is_partial:
+            after = f"WHERE rowid > {last}" if last > -(2**63) else ""
+            rows = engine.trusted(reading.part(names, f"{after} ORDER BY rowid LIMIT {size}"))
+            yield from (tuple(row[:-1]) for row in rows)
+            last = rows[-1][-1] if rows else last
+        else:
+            # Stored order is kept, so a page is the same rows whenever it is asked for, even of a new worker.
+            rows = engine.trusted(
+                f"SELECT {items} FROM {quoting.name(table.name)} LIMIT {size} OFFSET {start}"
+            )
+            yield from (tuple(row) for row in rows)
         if len(rows) < size:
             return
         start += size
