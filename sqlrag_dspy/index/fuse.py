@@ -6,6 +6,7 @@ the question's information (idf) that a row really holds. Leaves out: how either
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 Scores = NDArray[np.float64]
 
-WORDS = 0.35
+WORDS = 0.65
 """Weight of word evidence beside the cosine, when question and documents are in one language."""
-WORDS_ABROAD = 0.1
+WORDS_ABROAD = 0.2
 """The same, when they are not: only names and numbers can match."""
 
 
@@ -28,6 +29,10 @@ class Evidence:
     is_foreign: bool = False
 
 
+Fusion = Callable[[Scores, Scores, Evidence], Scores]
+"""A rule to merge two rankings; pass another one to `Index.search` to compare them."""
+
+
 def fuse(cosines: Scores, bm25: Scores, evidence: Evidence) -> Scores:
     """Scores of the same rows, best highest, about 0 to 1.
 
@@ -36,6 +41,5 @@ def fuse(cosines: Scores, bm25: Scores, evidence: Evidence) -> Scores:
     weight = WORDS_ABROAD if evidence.is_foreign else WORDS
     if evidence.mass <= 0 or not len(bm25):
         return cosines
-    # BM25 over the question's idf mass is near 1 when every word is there once, whatever the question's length.
-    words = np.minimum(bm25 / evidence.mass, 1.5)
-    return (cosines + weight * words) / (1 + weight)
+    # BM25 over the question's idf mass is near 1 when every word is there once, however long the question.
+    return (cosines + weight * bm25 / evidence.mass) / (1 + weight)

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import log
+from math import ceil, log
 
 from sqlrag_dspy.index.language import STOP_WORDS
 
@@ -41,12 +41,13 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the question: FTS5 expressions that match it, its rarity, and whether it had to be guessed."""
+    """A word of the question: what matches it in FTS5, its rarity, and whether it had to be guessed."""
 
     word: str
     expressions: tuple[str, ...]
     idf: float
-    is_guess: bool = False
+    is_known: bool = True
+    """Whether the documents have the word as it was written."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Matches:
 def create(connection: sqlite3.Connection, table_id: int) -> None:
     """Adds an empty word index for one table."""
     connection.execute(
-        f"CREATE VIRTUAL TABLE words_{table_id} USING fts5(body, context, filters, content='', tokenize='{TOKENIZER}')"
+        f"CREATE VIRTUAL TABLE words_{table_id} "
+        f"USING fts5(body, context, filters, content='', tokenize='{TOKENIZER}')"
     )
     connection.execute(f"CREATE VIRTUAL TABLE vocabulary_{table_id} USING fts5vocab(words_{table_id}, 'row')")
 
@@ -116,7 +118,7 @@ class WordIndex:
         self._table_id = table_id
         self._chunks = chunks
         self._ignored = frozenset(ignored)
-        self._vocabulary: list[str] | None = None
+        self._vocabulary: dict[int, list[str]] | None = None
         self._stemmer = _Stemmer()
         self._stem = lru_cache(maxsize=4096)(self._stemmer)
         self._count = lru_cache(maxsize=4096)(self._look_up)
@@ -131,8 +133,12 @@ class WordIndex:
     def _idf(self, count: int) -> float:
         return log(1 + (self._chunks - count + 0.5) / (count + 0.5))
 
-    def terms(self, text: str) -> tuple[Term, ...]:
-        """The words of a question that may tell documents apart, each with what to match for it."""
+    def terms(self, text: str, *, is_foreign: bool = False) -> tuple[Term, ...]:
+        """The words of a question that may tell documents apart, each with what to match for it.
+
+        In a foreign question only names can be meant, so nothing but a very near spelling is guessed.
+        """
+        alike = 0.87 if is_foreign else 0.75
         clean = unicodedata.normalize("NFC", text.translate(_SOFT)).translate(_CONTROL)
         found: list[Term] = []
         for run in _CJK_RUN.findall(clean):
@@ -153,7 +159,8 @@ class WordIndex:
             unknown = [n for n in (at, at + 1) if words[n] in kept and not self._count(self._stem(words[n]))]
             if not unknown or joined.isdigit():
                 continue
-            near = [stem] if self._count(stem) else self._near(stem, 0.87)
+            is_name = words[at][0].isupper() or not is_foreign
+            near = [stem] if self._count(stem) else self._near(stem, 0.87) if is_name else []
             if near:
                 found.append(self._guess(f"{words[at]} {words[at + 1]}", near))
                 guessed.update(unknown)
@@ -164,19 +171,19 @@ class WordIndex:
                 continue
             seen.add(stem)
             count = self._count(stem)
-            near = [] if count else self._near(stem, 0.75)
+            near = [] if count else self._near(stem, alike)
             if near:
                 found.append(self._guess(word, near))
             elif not count and (halves := self._halves(word)):
-                found.append(Term(word, (f'"{" ".join(halves)}"',), 0.8 * self._idf(0), is_guess=True))
+                found.append(Term(word, (f'"{" ".join(halves)}"',), 0.8 * self._idf(0), is_known=False))
             else:
-                found.append(Term(word, (f'"{word}"',), self._idf(count)))
+                found.append(Term(word, (f'"{word}"',), self._idf(count), count > 0))
         return tuple(found)
 
     def _guess(self, word: str, stems: list[str]) -> Term:
         """A term for the stems that may have been meant; as rare as the rarest, at a discount."""
         idf = max(self._idf(self._count(stem)) for stem in stems)
-        return Term(word, tuple(f'"{stem}"' for stem in stems), 0.8 * idf, is_guess=True)
+        return Term(word, tuple(f'"{stem}"' for stem in stems), 0.8 * idf, is_known=False)
 
     def _halves(self, word: str) -> tuple[str, str] | None:
         """Two known words that the word is written together from ("nightshift")."""
@@ -194,10 +201,14 @@ class WordIndex:
 
         if self._vocabulary is None:
             rows = self._connection.execute(f"SELECT term FROM vocabulary_{self._table_id}")
-            self._vocabulary = [term for (term,) in rows if len(term) >= _FUZZY_LENGTH]
+            self._vocabulary = {}
+            for (term,) in rows:
+                self._vocabulary.setdefault(len(term), []).append(term)
+        # Words of quite another length cannot be that near.
+        lengths = range(max(3, ceil(alike * len(stem))), int(len(stem) / alike) + 1)
         near = process.extract(
             stem,
-            self._vocabulary,
+            [term for length in lengths for term in self._vocabulary.get(length, ())],
             scorer=OSA.normalized_similarity,
             score_cutoff=alike,
             limit=5,
@@ -210,7 +221,7 @@ class WordIndex:
     def match(
         self, terms: Sequence[Term], allowed: Sequence[int] | None, limit: int | None = None
     ) -> Matches:
-        """Chunks that hold any of the terms, of the allowed ids (all when None), with BM25 over the whole table.
+        """Chunks that hold any of the terms, of the allowed ids (all when None), by BM25 over the whole table.
 
         With `limit` and no `allowed`, only the best `limit` chunks.
         """

@@ -11,9 +11,6 @@ from sqlrag_dspy.index import store
 from sqlrag_dspy.index.ranking import Ranked, TableIndex
 from sqlrag_dspy.types import Document, Key, Passage, RowReader, Value
 
-PASSAGES = 3
-"""Passages shown of one row, at most."""
-
 
 def read_documents(
     index: TableIndex, ranked: Sequence[Ranked], k: int, reader: RowReader
@@ -43,7 +40,7 @@ def _read(spec: store.Spec, keys: Sequence[Key], reader: RowReader) -> dict[str,
 
 def _document(spec: store.Spec, row: Ranked, values: Mapping[str, Value]) -> Document:
     passages = []
-    for column, start, end, score in join(row.chunks[:PASSAGES]):
+    for column, start, end, score in join(row.chunks):
         name = spec.text[column]
         value = values[name]
         text = (value if isinstance(value, str) else "" if value is None else str(value))[start:end]

@@ -6,9 +6,10 @@ Leaves out: opening the files (`store`), the weights of the two rankings (`fuse`
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 from sqlrag_dspy.errors import IndexUnusable, SqlRagError
 from sqlrag_dspy.index import store
 from sqlrag_dspy.index.embed import Embedder
-from sqlrag_dspy.index.fuse import Evidence, fuse
-from sqlrag_dspy.index.lexical import WordIndex
+from sqlrag_dspy.index.fuse import Evidence, Fusion, Scores
+from sqlrag_dspy.index.lexical import Term, WordIndex
 from sqlrag_dspy.types import Key, Table, Value
 
 if TYPE_CHECKING:
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 CANDIDATES = 100
 """Rows that each ranking puts forward, at least."""
+SPARE = 10
+"""Rows ranked beyond those asked for, in place of rows that have gone from the source."""
+SPOKEN = 3
+"""Chunks that a ranked row names, at most."""
+SPEAKING = 0.5
+"""Score of a chunk beside its row's best, at least, to be named with it."""
+HOME_SHARE = 0.5
+"""Weight of the multilingual encoder beside another one for an English question to English documents."""
+ABROAD_SHARE = 0.75
+"""The same for any other question."""
+KNOWN_SHARE = 0.5
+"""Share of a question's words that documents of its language have, at least."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,10 @@ class Contents:
     chunk_column: Ids
     chunk_start: Ids
     chunk_end: Ids
+
+    def span(self, chunk: int) -> tuple[int, int, int]:
+        """Column number, start and end of a chunk."""
+        return int(self.chunk_column[chunk]), int(self.chunk_start[chunk]), int(self.chunk_end[chunk])
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,16 @@ class Ranked:
     key: Key
     score: float
     chunks: tuple[tuple[int, int, int, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question made ready: its words, whether it is in a foreign language, the encoders and their weights."""
+
+    text: str
+    terms: tuple[Term, ...]
+    is_foreign: bool
+    weighted: list[tuple[Embedder, float]]
 
 
 class TableIndex:
@@ -143,8 +170,8 @@ class TableIndex:
         if column is None:
             mirrored = ", ".join(self.spec.filters) or "none"
             raise IndexUnusable(
-                f"column {name!r} of {self.spec.name} is not mirrored in the index (mirrored: {mirrored}); add it to "
-                f"'filters' under [tables.{self.spec.name}] and run 'sqlrag index', or restrict it in SQL"
+                f"column {name!r} of {self.spec.name} is not mirrored in the index (mirrored: {mirrored}); add it "
+                f"to 'filters' under [tables.{self.spec.name}] and run 'sqlrag index', or restrict it in SQL"
             )
         number = self.spec.filters.index(column)
         found: set[int] = set()
@@ -182,46 +209,54 @@ class TableIndex:
     # --- in what order ---
 
     def rank(
-        self, text: str, selection: Selection, k: int, encoders: Sequence[Embedder], language: str | None
+        self,
+        text: str,
+        selection: Selection,
+        k: int,
+        encoders: Sequence[Embedder],
+        language: str | None,
+        fusion: Fusion,
     ) -> list[Ranked]:
-        """At least `k` allowed rows, or all of them; rows that nothing speaks for come last."""
+        """Allowed rows, best first: enough for `k` although some may be gone, or all; silent ones last."""
         contents = self.contents
-        encoder, is_foreign = self._choose(encoders, language)
+        wanted = k + SPARE
         chunk_ids = self._chunks_of(selection)
-        best: dict[int, list[tuple[float, int]]] = {}
-        order: list[tuple[float, int]] = []
+        ranked: list[Ranked] = []
+        taken: set[int] = set()
         if len(chunk_ids) and text.strip():
-            order, best = self._order(text, chunk_ids, selection, k, encoder, is_foreign)
-        ranked = [
-            Ranked(
-                contents.keys[row],
-                score,
-                tuple(
-                    (
-                        int(contents.chunk_column[c]),
-                        int(contents.chunk_start[c]),
-                        int(contents.chunk_end[c]),
-                        round(s, 4),
-                    )
-                    for s, c in sorted(best[row], reverse=True)
-                ),
-            )
-            for score, row in order
-        ]
-        if len(ranked) < k:
-            taken = {row for _, row in order}
+            terms, is_foreign, is_home = self._read(text, language)
+            weighted = self._weigh(encoders, is_home)
+            asked = _Asked(text, terms, is_foreign, weighted)
+            rows, scores, spoken = self._order(asked, chunk_ids, selection, k, fusion)
+            taken.update(rows.tolist())
+            for row, score in zip(rows[:wanted].tolist(), scores[:wanted].tolist()):
+                ranked.append(Ranked(contents.keys[row], score, spoken(row)))
+        if len(ranked) < wanted:
             rest = range(len(contents.keys)) if selection.positions is None else selection.positions.tolist()
-            ranked += [Ranked(contents.keys[row], 0.0) for row in rest if row not in taken][: k - len(ranked)]
-            ranked += [Ranked(key, 0.0) for key in selection.unseen][: k - len(ranked)]
+            silent = (row for row in rest if row not in taken)
+            ranked += [Ranked(contents.keys[row], 0.0) for row in islice(silent, wanted - len(ranked))]
+            ranked += [Ranked(key, 0.0) for key in selection.unseen[: wanted - len(ranked)]]
         return ranked
 
-    def _choose(self, encoders: Sequence[Embedder], language: str | None) -> tuple[Embedder, bool]:
-        """The encoder for a question in that language: the first, unless the documents' is another."""
+    def _read(self, text: str, language: str | None) -> tuple[tuple[Term, ...], bool, bool]:
+        """The words to match; whether the question is in another language than the documents; whether it
+        surely is in theirs and that is English. Words that no document has make a language doubtful."""
         is_foreign = language is not None and self._language is not None and language != self._language
-        reads_both = self._language is None or is_foreign
-        if reads_both and not encoders[0].is_multilingual and (language not in (None, "en") or is_foreign):
-            return next((e for e in encoders if e.is_multilingual), encoders[0]), is_foreign
-        return encoders[0], is_foreign
+        terms = self._words.terms(text, is_foreign=is_foreign)
+        known = sum(term.is_known for term in terms) / max(1, len(terms))
+        if language is None and known < KNOWN_SHARE:
+            is_foreign = True
+        return terms, is_foreign, language == self._language == "en" and known >= KNOWN_SHARE
+
+    def _weigh(self, encoders: Sequence[Embedder], is_home: bool) -> list[tuple[Embedder, float]]:
+        """The encoders to ask and how much each counts. Of several, those that read many languages count
+        more unless question and documents are English, which the others were made for."""
+        many = [encoder for encoder in encoders if encoder.is_multilingual]
+        few = [encoder for encoder in encoders if not encoder.is_multilingual]
+        if not many or not few:
+            return [(encoder, 1 / len(encoders)) for encoder in encoders]
+        share = HOME_SHARE if is_home else ABROAD_SHARE
+        return [(e, share / len(many)) for e in many] + [(e, (1 - share) / len(few)) for e in few]
 
     def _chunks_of(self, selection: Selection) -> Ids:
         chunk_row = self.contents.chunk_row
@@ -232,70 +267,83 @@ class TableIndex:
         return np.flatnonzero(mask[chunk_row])
 
     def _order(
-        self, text: str, chunk_ids: Ids, selection: Selection, k: int, encoder: Embedder, is_foreign: bool
-    ) -> tuple[list[tuple[float, int]], dict[int, list[tuple[float, int]]]]:
-        """Rows as (score, position), best first, and the chunks of each as (score, id)."""
-        chunk_row = self.contents.chunk_row
+        self,
+        asked: _Asked,
+        chunk_ids: Ids,
+        selection: Selection,
+        k: int,
+        fusion: Fusion,
+    ) -> tuple[Ids, Scores, Callable[[int], tuple[tuple[int, int, int, float], ...]]]:
+        """Row positions, best first, their scores, and what tells the chunks of a row (see `Ranked`)."""
+        contents = self.contents
         wanted = max(CANDIDATES, 3 * k)
-        vectors = self._vectors[encoder.name]
-        query = encoder([text])
-        cosines = self._nearest(vectors, query, chunk_ids, wanted)
-        terms = self._words.terms(text)
-        is_everything = selection.positions is None
-        matches = self._words.match(terms, None if is_everything else chunk_ids.tolist(), limit=10 * wanted)
-        words = {id_: score for id_, score in matches.scores.items() if chunk_row[id_] >= 0}
-        row_words: dict[int, float] = {}
-        for id_, score in words.items():
+        queries = [
+            (self._vectors[encoder.name], encoder([asked.text]), share) for encoder, share in asked.weighted
+        ]
+        near = [self._nearest(vectors, query, chunk_ids, wanted) for vectors, query, _ in queries]
+        words, mass = self._match(asked.terms, chunk_ids, selection, wanted)
+        worded = np.fromiter(words, dtype=np.int64, count=len(words))
+        ids = np.unique(np.concatenate([*near, worded]))
+        cosines = sum(share * (store.matrix(vectors)[ids] @ query[0]) for vectors, query, share in queries)
+        cosines = np.asarray(cosines, dtype=np.float64)
+        bm25 = np.zeros(len(ids))
+        bm25[np.searchsorted(ids, worded)] = np.fromiter(words.values(), dtype=np.float64, count=len(words))
+        evidence = Evidence(mass, asked.is_foreign)
+        rows, of_chunk = np.unique(contents.chunk_row[ids], return_inverse=True)
+        row_cosines, row_bm25 = np.full(len(rows), -1.0), np.zeros(len(rows))
+        np.maximum.at(row_cosines, of_chunk, cosines)
+        np.maximum.at(row_bm25, of_chunk, bm25)
+        scores = fusion(row_cosines, row_bm25, evidence)
+        order = np.lexsort((rows, -scores))
+        chunk_scores = fusion(cosines, bm25, evidence)
+
+        def spoken(row: int) -> tuple[tuple[int, int, int, float], ...]:
+            own = np.flatnonzero(contents.chunk_row[ids] == row)
+            own = own[np.argsort(-chunk_scores[own], kind="stable")][:SPOKEN]
+            own = own[chunk_scores[own] >= SPEAKING * chunk_scores[own[0]]]
+            chunks = zip(ids[own].tolist(), chunk_scores[own].tolist())
+            return tuple((*contents.span(id_), round(score, 4)) for id_, score in chunks)
+
+        return rows[order], scores[order], spoken
+
+    def _match(
+        self, terms: Sequence[Term], chunk_ids: Ids, selection: Selection, wanted: int
+    ) -> tuple[dict[int, float], float]:
+        """Chunks that hold words of the question (id -> BM25), those of the best `wanted` rows, and the
+        idf mass of all its words."""
+        chunk_row = self.contents.chunk_row
+        only = None if selection.positions is None else chunk_ids.tolist()
+        matches = self._words.match(terms, only, limit=10 * wanted)
+        best = sorted(matches.scores, key=lambda id_: -matches.scores[id_])
+        kept: dict[int, float] = {}
+        seen: set[int] = set()
+        for id_ in best:
             row = int(chunk_row[id_])
-            row_words[row] = max(score, row_words.get(row, 0.0))
-        forward = sorted(row_words, key=lambda row: -row_words[row])[:wanted]
-        missing = set(forward) - {int(chunk_row[id_]) for id_ in cosines}
-        if missing:
-            mask = np.isin(chunk_row[chunk_ids], np.fromiter(missing, dtype=np.int64))
-            ids = chunk_ids[mask]
-            cosines.update(zip(ids.tolist(), (store.matrix(vectors)[ids] @ query[0]).tolist()))
-        best: dict[int, list[tuple[float, int]]] = {}
-        row_cosine: dict[int, float] = {}
-        for id_, cosine in cosines.items():
-            row = int(chunk_row[id_])
-            row_cosine[row] = max(cosine, row_cosine.get(row, -1.0))
-            best.setdefault(row, []).append((cosine, id_))
-        rows = list(row_cosine)
-        scores = fuse(
-            np.array([row_cosine[row] for row in rows]),
-            np.array([row_words.get(row, 0.0) for row in rows]),
-            Evidence(matches.mass, is_foreign),
-        )
-        order = sorted(zip(scores.tolist(), rows), key=lambda pair: (-pair[0], pair[1]))
-        for row, chunks in best.items():
-            ids = np.array([id_ for _, id_ in chunks], dtype=np.int64)
-            fused = fuse(
-                np.array([cosine for cosine, _ in chunks]),
-                np.array([words.get(int(id_), 0.0) for id_ in ids]),
-                Evidence(matches.mass, is_foreign),
-            )
-            best[row] = list(zip(fused.tolist(), ids.tolist()))
-        return order, best
+            if row >= 0 and (row in seen or len(seen) < wanted):
+                seen.add(row)
+                kept[id_] = matches.scores[id_]
+        return kept, matches.mass
 
     def _nearest(
         self, vectors: faiss.IndexFlatIP, query: NDArray[np.float32], chunk_ids: Ids, wanted: int
-    ) -> dict[int, float]:
-        """The nearest allowed chunks (id -> cosine), as many as it takes to see `wanted` rows; exact."""
+    ) -> Ids:
+        """The nearest allowed chunks, as many as it takes to see `wanted` rows; exact."""
         import faiss
 
-        selector = faiss.IDSelectorArray(chunk_ids)
-        parameters = faiss.SearchParameters(sel=selector)
         count = min(len(chunk_ids), 4 * wanted)
+        if count == len(chunk_ids):
+            return chunk_ids
+        parameters = faiss.SearchParameters(sel=faiss.IDSelectorArray(chunk_ids))  # type: ignore[call-arg]
         while True:
-            cosines, ids = vectors.search(query, count, params=parameters)
-            if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[ids[0]])) >= wanted:
-                return dict(zip(ids[0].tolist(), cosines[0].tolist()))
+            ids: Ids = vectors.search(query, count, params=parameters)[1][0]
+            if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[ids])) >= wanted:
+                return ids
             count = min(len(chunk_ids), 4 * count)
 
 
 def alternatives(values: Value | Sequence[Value]) -> Sequence[Value]:
     """The values of one filter: itself, or each of several."""
-    return values if isinstance(values, (list, tuple)) else (values,)  # type: ignore[return-value]
+    return values if isinstance(values, (list, tuple)) else (values,)
 
 
 def _plain_key(key: Key) -> Key:

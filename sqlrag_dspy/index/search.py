@@ -17,6 +17,7 @@ from typing import Any
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
+from sqlrag_dspy.index.fuse import Fusion, fuse
 from sqlrag_dspy.index.language import detect
 from sqlrag_dspy.index.passages import read_documents
 from sqlrag_dspy.index.ranking import TableIndex, alternatives
@@ -86,8 +87,9 @@ class Index:
             if table.name not in known:
                 raise IndexUnusable(f"table {table.name} is not in the index in {path}; run 'sqlrag index'")
             id_, dumped, language = known[table.name]
-            spec = store.spec_of(table)
-            if dumped != spec.dump():
+            spec, now = store.Spec.load(dumped), store.spec_of(table)
+            # Short texts are found by profile, which follows the data; those of the index serve until a sync.
+            if (spec.key, spec.text, spec.filters) != (now.key, now.text, now.filters):
                 raise IndexUnusable(
                     f"the index of {table.name} in {path} was built with another key, text or filter column; "
                     "run 'sqlrag index'"
@@ -101,8 +103,8 @@ class Index:
             for encoder in encoders:
                 if encoder.name not in files:
                     raise IndexUnusable(
-                        f"the index of {table.name} in {path} was built with embedder {', '.join(sorted(files))}, "
-                        f"not {encoder.name}; run 'sqlrag index', or set that embedder in sqlrag.toml"
+                        f"the index of {table.name} in {path} was built with {', '.join(sorted(files))}, not "
+                        f"with {encoder.name}; run 'sqlrag index', or set that embedder in sqlrag.toml"
                     )
             vectors = {
                 e.name: store.read_vectors(path / files[e.name][0], files[e.name][1]) for e in encoders
@@ -127,6 +129,7 @@ class Index:
         filters: Mapping[str, Value | Sequence[Value]] | None = None,
         lang: str | None = None,
         focus: str | None = None,
+        fusion: Fusion = fuse,
         reader: RowReader,
     ) -> Hits:
         """The `k` rows of `table` nearest to `text` among the allowed ones, best first.
@@ -143,7 +146,7 @@ class Index:
         with self._lock:
             selection = found.select(allowed, filters or {})
             wanted = focus if focus and focus.strip() else text
-            ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text))
+            ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text), fusion)
         documents = read_documents(found, ranked, k, reader)
         said = tuple(
             (name, value) for name, values in (filters or {}).items() for value in alternatives(values)

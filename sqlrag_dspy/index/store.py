@@ -33,12 +33,12 @@ DATABASE = "index.sqlite"
 _SCHEMA = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE tables(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, language TEXT);
-CREATE TABLE vectors(table_id INTEGER NOT NULL, embedder TEXT NOT NULL, file TEXT NOT NULL, count INTEGER NOT NULL,
-  PRIMARY KEY (table_id, embedder)) WITHOUT ROWID;
+CREATE TABLE vectors(table_id INTEGER NOT NULL, embedder TEXT NOT NULL, file TEXT NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (table_id, embedder)) WITHOUT ROWID;
 CREATE TABLE rows(id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, key TEXT NOT NULL, hashes TEXT NOT NULL,
   language TEXT, UNIQUE (table_id, key));
-CREATE TABLE chunks(table_id INTEGER NOT NULL, id INTEGER NOT NULL, row INTEGER NOT NULL, col INTEGER NOT NULL,
-  start INTEGER NOT NULL, end INTEGER NOT NULL, dead INTEGER NOT NULL DEFAULT 0,
+CREATE TABLE chunks(table_id INTEGER NOT NULL, id INTEGER NOT NULL, row INTEGER NOT NULL,
+  col INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, dead INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (table_id, id)) WITHOUT ROWID;
 CREATE INDEX chunks_of_row ON chunks(row);
 CREATE TABLE mirrored(table_id INTEGER NOT NULL, row INTEGER NOT NULL, col INTEGER NOT NULL, value,
@@ -49,13 +49,18 @@ CREATE INDEX mirrored_values ON mirrored(table_id, col, value, row);
 
 @dataclass(frozen=True)
 class Spec:
-    """What of a table is indexed. `context` are short text columns that say what the row is about (a title)."""
+    """What of a table is indexed. `context`: short text columns that say what a row is about (a title)."""
 
     name: str
     key: tuple[str, ...]
     text: tuple[str, ...]
     filters: tuple[str, ...]
     context: tuple[str, ...]
+
+    @classmethod
+    def load(cls, text: str) -> Spec:
+        name, *columns = json.loads(text)
+        return cls(name, *(tuple(names) for names in columns))
 
     def dump(self) -> str:
         return json.dumps([self.name, self.key, self.text, self.filters, self.context], ensure_ascii=False)
@@ -71,7 +76,7 @@ _SHORT = 200
 
 
 def spec_of(table: Table) -> Spec:
-    """What to index of a table: its key, text and filter columns, and the short texts that introduce a row."""
+    """What to index of a table: key, text and filter columns, and the short texts that introduce a row."""
     context = []
     for column in table.columns:
         profile = column.profile
@@ -137,7 +142,7 @@ def write_vectors(path: Path, dimensions: int, parts: Sequence[NDArray[np.float3
 
 
 def read_vectors(path: Path, count: int) -> faiss.IndexFlatIP:
-    """The FAISS index of that file, mapped, not read. Raises IndexUnusable when it is missing or cut short."""
+    """The FAISS index of that file, mapped. Raises IndexUnusable when it is missing or cut short."""
     import faiss
 
     try:
@@ -150,7 +155,7 @@ def read_vectors(path: Path, count: int) -> faiss.IndexFlatIP:
         raise IndexUnusable(
             f"{path} holds {index.ntotal} vectors, {count} were written; run 'sqlrag index --rebuild'"
         )
-    return index
+    return index  # type: ignore[return-value]
 
 
 def matrix(index: faiss.IndexFlatIP) -> NDArray[np.float32]:
@@ -169,7 +174,7 @@ def matrix(index: faiss.IndexFlatIP) -> NDArray[np.float32]:
 
 
 def open_for_reading(store: Path) -> sqlite3.Connection:
-    """A connection that holds one snapshot until it is closed. Raises IndexUnusable when there is no index."""
+    """A connection that holds one snapshot until closed. Raises IndexUnusable when there is no index."""
     path = store / DATABASE
     if not path.is_file():
         raise IndexUnusable(f"no index in {store}; build it with 'sqlrag index'")
@@ -259,7 +264,8 @@ def locked(store: Path) -> Iterator[None]:
         descriptor = os.open(store / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise IndexUnusable(
-            f"the index folder {store} cannot be written ({error.strerror}); set 'store' in sqlrag.toml to another"
+            f"the index folder {store} cannot be written ({error.strerror}); "
+            "set 'store' in sqlrag.toml to another"
         ) from error
     try:
         try:

@@ -38,7 +38,7 @@ CONTEXT_LENGTH = 300
 
 @dataclass(frozen=True)
 class SyncReport:
-    """What a sync did: rows read, added, changed, deleted; chunks that the index now holds; seconds; generation."""
+    """What a sync did to rows; `chunks` is what the index now holds, `seconds` what it took."""
 
     rows_seen: int
     added: int
@@ -91,8 +91,8 @@ def sync(
                 path.unlink(missing_ok=True)
             if isinstance(error, (sqlite3.Error, OSError)):
                 raise IndexUnusable(
-                    f"the index in {store_path} could not be written ({error}); the previous one still serves; "
-                    "check space and rights of that folder"
+                    f"the index in {store_path} could not be written ({error}); the previous one "
+                    "still serves; check space and rights of that folder"
                 ) from error
             raise
         finally:
@@ -243,7 +243,7 @@ class _TableSync:
     _embedded: list[list[NDArray[np.float32]]] = field(default_factory=list)
     _known_texts: dict[bytes, int] = field(default_factory=dict)
     _sources: list[int] = field(default_factory=list)
-    """Where the vector of each new chunk comes from: n >= 0, the n-th text embedded; n < 0, old chunk -n - 1."""
+    """Where each new chunk's vector comes from: n >= 0, the n-th text embedded; n < 0, old chunk -n - 1."""
 
     def run(self, progress: Callable[[int], object], totals: _Totals) -> None:
         """Compares, writes rows, chunks, words and vectors; adds to the totals."""
@@ -268,8 +268,8 @@ class _TableSync:
         for row in read_rows(self.reader, self.spec):
             if row.key in seen:
                 raise IndexUnusable(
-                    f"two rows of {self.spec.name} have the key {', '.join(self.spec.key)} = {row.key}; set a key "
-                    f"that tells rows apart under [tables.{self.spec.name}] in sqlrag.toml"
+                    f"two rows of {self.spec.name} have the key {', '.join(self.spec.key)} = {row.key}; set a "
+                    f"key that tells rows apart under [tables.{self.spec.name}] in sqlrag.toml"
                 )
             seen.add(row.key)
             old = known.get(row.key)
@@ -435,18 +435,20 @@ class _TableSync:
         return store.matrix(self._mapped)
 
     def _renumber(self, chunks: Sequence[tuple[int, int, int, int, int]]) -> None:
-        """Gives live chunks the ids 0, 1, 2, … and feeds their words anew: FTS5 forgets no chunk without its text."""
+        """Numbers live chunks 0, 1, 2, … and feeds their words anew: FTS5 forgets none without its text."""
         self.connection.execute("DELETE FROM chunks WHERE table_id = ?", (self.id,))
         self.connection.executemany(
             "INSERT INTO chunks(table_id, id, row, col, start, end) VALUES (?, ?, ?, ?, ?, ?)",
             ((self.id, at, *chunk[1:]) for at, chunk in enumerate(chunks)),
         )
         of_row: dict[int, list[tuple[int, int, int, int]]] = {}
-        for at, (_, row, column, start, end) in enumerate(chunks):
-            of_row.setdefault(row, []).append((at, column, start, end))
+        for at, (_, row_id, column, start, end) in enumerate(chunks):
+            of_row.setdefault(row_id, []).append((at, column, start, end))
         ids = {
-            key: row
-            for row, key in self.connection.execute("SELECT id, key FROM rows WHERE table_id = ?", (self.id,))
+            key: row_id
+            for row_id, key in self.connection.execute(
+                "SELECT id, key FROM rows WHERE table_id = ?", (self.id,)
+            )
         }
         lexical.empty(self.connection, self.id)
         for row in read_rows(self.reader, self.spec):
