@@ -37,6 +37,26 @@ DECADES = {
     }.items()
     for word in line.split()
 }
+CENTURIES = {
+    word: number
+    for number, line in enumerate(
+        (
+            "eleventh xi elfde",
+            "twelfth xii twaalfde",
+            "thirteenth xiii dertiende",
+            "fourteenth xiv veertiende",
+            "fifteenth xv vijftiende",
+            "sixteenth xvi zestiende",
+            "seventeenth xvii zeventiende",
+            "eighteenth xviii achttiende",
+            "nineteenth xix negentiende",
+            "twentieth xx twintigste",
+            "twenty-first xxi eenentwintigste",
+        ),
+        11,
+    )
+    for word in line.split()
+}
 COUNTS = _numbered(
     "one a an un una uno een/two dos twee couple/three tres drie/four cuatro vier/five cinco vijf/six seis zes/"
     "seven siete zeven/eight ocho acht/nine nueve negen/ten diez tien/eleven once elf/twelve doce twaalf"

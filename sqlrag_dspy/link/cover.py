@@ -15,9 +15,18 @@ def weigh(link: Link) -> float:
     return link.score * link.score * (link.end - link.start + 0.5) * _PRIORITY[link.kind]
 
 
+_THRESHOLD = {"column": 0.6, "table": 0.6}
+
+
 def cover(links: Sequence[Link], threshold: float = 0.5) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
-    """(chosen, others): chosen reach the threshold, do not overlap, are in order and worth most together."""
-    fit = sorted((k for k in links if k.score >= threshold), key=lambda k: (k.end, k.start, -k.score))
+    """(chosen, others): chosen reach the threshold, do not overlap, are in order and worth most together.
+
+    Names of tables and columns need a little more, since a wrong one misleads more than a missing one.
+    """
+    fit = sorted(
+        (k for k in links if k.score >= _THRESHOLD.get(k.kind, threshold)),
+        key=lambda k: (k.end, k.start, -k.score),
+    )
     ends = [k.end for k in fit]
     best: list[float] = [0.0]
     taken: list[bool] = []

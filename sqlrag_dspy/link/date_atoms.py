@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlrag_dspy.link.calendar_words import COUNTS, DECADES, LAST, MONTHS, ORDINALS, SEASONS, UNITS, either
+from sqlrag_dspy.link.calendar_words import (
+    CENTURIES,
+    COUNTS,
+    DECADES,
+    LAST,
+    MONTHS,
+    ORDINALS,
+    SEASONS,
+    UNITS,
+    either,
+)
 from sqlrag_dspy.link.intervals import Interval, day, months, move_months, week_of, years
 
 
@@ -162,6 +172,12 @@ def _read_decade(match: re.Match[str], known: Known) -> Interval | None:
     return years(DECADES[match["word"]], 10)
 
 
+def _read_century(match: re.Match[str], known: Known) -> Interval | None:
+    groups = match.groupdict()
+    number = int(groups["n"]) if groups.get("n") else CENTURIES[match["word"]]
+    return years(100 * number - 99, 100) if 10 < number < 23 else None
+
+
 def _read_months_of_year(match: re.Match[str], known: Known) -> Interval | None:
     year, _ = _year_of(match, known)
     count = _count(match)
@@ -266,6 +282,9 @@ _PATTERNS = _compile(
         (r"(?P<full>1\d\d0|20[0-4]0)'?s\b", _read_decade, 0.45),
         (r"'?(?P<short>[3-9]0)'?s\b", _read_decade, 0.4),
         (rf"(?:anos|jaren|the|los)\s+(?P<word>{either(DECADES)})\b", _read_decade, 0.45),
+        (r"(?P<n>\d\d)(?:st|nd|rd|th|e|ste)[\s-]+(?:century|eeuw)(?:se)?\b", _read_century, 0.8),
+        (rf"(?P<word>{either(CENTURIES)})[\s-]+(?:century|eeuw)(?:se)?\b", _read_century, 0.8),
+        (rf"siglo\s+(?:(?P<n>\d\d)|(?P<word>{either(CENTURIES)}))\b", _read_century, 0.8),
         (rf"(?P<edge>first|last|final|primeros|ultimos|eerste|laatste)\s+{_COUNT}\s+{_UNIT}{_OF}{_YEAR}", _read_months_of_year, 1),
         (rf"{_ARTICLE}{_PAST}\s+{_COUNT}\s+{_UNIT}", _read_last_count, 1),
         (rf"{_ARTICLE}{_COUNT}\s+(?:ultimos|ultimas|past|last)\s+{_UNIT}", _read_last_count, 1),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.glossary import Synonym, load
 from sqlrag_dspy.link.text import STOPS, is_ordinary, phrase_key, word_set, word_texts
 from sqlrag_dspy.types import Column
 
@@ -90,8 +90,8 @@ def _form(words: Sequence[str], score: float, part: Part, language: str = "") ->
     return Form(phrase_key(tuple(words)), "".join(words), " ".join(words), score, part, language)
 
 
-def forms_of(value: str, kind: Kind) -> list[Form]:
-    """Every form of a value, best first for equal keys."""
+def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
+    """Every form of a value; `holds` is country or language when the column is known to hold codes of those."""
     whole = word_texts(value)
     if not whole:
         return []
@@ -104,8 +104,10 @@ def forms_of(value: str, kind: Kind) -> list[Form]:
 
     add(_form(whole, 1.0, "whole"))
     if kind == "category":
-        for language, key in _translations(phrase_key(tuple(whole))):
-            add(Form(key, key.replace(" ", ""), key, 0.92 if language != "en" else 0.86, "synonym", language))
+        for synonym in _synonyms(value, phrase_key(tuple(whole)), holds):
+            score = 0.7 if synonym.is_loose else 0.92 if synonym.language != "en" else 0.88
+            key = synonym.key
+            add(Form(key, key.replace(" ", ""), key, score, "synonym", synonym.language))
     elif kind == "person":
         for person in split_people(value):
             _add_person(person, add)
@@ -118,12 +120,40 @@ def forms_of(value: str, kind: Kind) -> list[Form]:
 
 
 @lru_cache(maxsize=4096)
-def _translations(key: str) -> tuple[tuple[str, str], ...]:
-    """(language, key) of every synonym of a categorical value; a value's own concept comes before nouns."""
-    values = [(s.language, s.key) for _, s in load().synonyms(key, kinds=("values",))]
-    if values:
-        return tuple(values)
-    return tuple((s.language, s.key) for _, s in load().synonyms(key, kinds=("nouns",)))
+def _synonyms(value: str, key: str, holds: str) -> tuple[Synonym, ...]:
+    """Other words for a categorical value: by its code, its own concept, or what it abbreviates."""
+    glossary = load()
+    concept = glossary.codes.get(holds, {}).get(value.strip().casefold())
+    if concept:
+        return glossary.members[f"values.{concept}"]
+    found = tuple(s for _, s in glossary.synonyms(key, kinds=("values",)))
+    if not found:
+        found = tuple(s for _, s in glossary.synonyms(key, kinds=("nouns",)) if s.is_first)
+    if not found and 3 <= len(value) <= 5 and value.isalpha() and value.isupper():
+        found = _spelt_out(value.casefold())
+    return found
+
+
+def _spelt_out(code: str) -> tuple[Synonym, ...]:
+    """The status that a short code stands for: "CLSD" for closed, "PEND" for pending."""
+    for name, members in load().members.items():
+        word = name.partition(".")[2]
+        if not name.startswith("values.") or len(word) <= len(code) or "_" in word:
+            continue
+        rest = iter(word)
+        if word.startswith(code) or (
+            word[0] == code[0] and word[-1] == code[-1] and all(c in rest for c in code)
+        ):
+            return members
+    return ()
+
+
+def holds_codes(column: str) -> str:
+    """ "country" or "language" when a column's name says that it holds one of those, else ""."""
+    words = {
+        w for key in word_texts(column.replace("_", " ")) for w in load().concepts.get(phrase_key((key,)), ())
+    }
+    return "country" if "nouns.country" in words else "language" if "nouns.language" in words else ""
 
 
 def _add_person(person: str, put: Callable[[Form], None]) -> None:

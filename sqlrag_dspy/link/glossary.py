@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -16,10 +16,15 @@ from sqlrag_dspy.link.text import LANGUAGES, phrase_key, word_texts
 
 @dataclass(frozen=True)
 class Synonym:
-    """A phrase (stemmed key and number of words) that means the same, and the language it is in."""
+    """A phrase (stemmed key) that means the same, and the language it is in (empty when in several).
+
+    `is_loose`: marked "~" in the glossary, it often means something else. `is_first`: the concept's main word.
+    """
 
     key: str
     language: str
+    is_loose: bool = False
+    is_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Glossary:
     members: Mapping[str, tuple[Synonym, ...]]
     adjectives: Mapping[str, tuple[Adjective, ...]]
     abbreviations: Mapping[str, str]
+    codes: Mapping[str, Mapping[str, str]]
+    """What a column holds (country, language) to code to concept."""
 
     def synonyms(
         self, key: str, *, kinds: tuple[str, ...] = ("nouns", "values")
@@ -63,13 +70,15 @@ def load() -> Glossary:
         for name, by_language in data[kind].items():
             found: dict[str, Synonym] = {}
             for language in LANGUAGES:
-                for phrase in by_language[language].split(","):
+                for number, phrase in enumerate(by_language[language].split(",")):
                     key = phrase_key(word_texts(phrase))
+                    is_loose = phrase.endswith("~")
                     if key not in found:
-                        found[key] = Synonym(key, language)
-                        concepts.setdefault(key, []).append(f"{kind}.{name}")
+                        found[key] = Synonym(key, language, is_loose, number == 0)
+                        if not is_loose:
+                            concepts.setdefault(key, []).append(f"{kind}.{name}")
                     elif found[key].language != language:
-                        found[key] = Synonym(key, "")
+                        found[key] = replace(found[key], language="", is_loose=is_loose)
             members[f"{kind}.{name}"] = tuple(found.values())
     adjectives: dict[str, list[Adjective]] = {}
     for name, entry in data["adjectives"].items():
@@ -84,4 +93,5 @@ def load() -> Glossary:
         members,
         {key: tuple(found) for key, found in adjectives.items()},
         data["abbreviations"],
+        data["codes"],
     )

@@ -7,7 +7,7 @@ what stands near it; then the best cover that does not overlap is chosen. Leaves
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -17,10 +17,11 @@ from sqlrag_dspy.link.dates import find_dates
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.mentions import Mention, find_mentions
 from sqlrag_dspy.link.named import NamedSpan, find_named
-from sqlrag_dspy.link.names import Names, main_date, main_table, year_column
+from sqlrag_dspy.link.names import Names, main_date, main_table, name_words, year_column
 from sqlrag_dspy.link.numbers import NumberMention, find_numbers
 from sqlrag_dspy.link.parts import PartMention, find_parts
 from sqlrag_dspy.link.text import Folded, Word, fold, likely_languages, words
+from sqlrag_dspy.link.units import factor
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.types import Catalog, Column, Link, Links, Table, Value
 
@@ -103,15 +104,54 @@ class _Reading:
         found.extend(
             link
             for m in numbers
-            if (m.is_firm or units[m] is not None or not self._has_dates())
+            if (units[m] is not None or not m.is_label)
+            and (m.is_firm or units[m] is not None or not self._has_dates())
             and not any(a <= m.number_start and m.number_end <= b for a, b in busy)
             for link in self._number_links(m, units[m])
         )
         places = {n for s in self.named for n in range(s.first, s.first + s.count) if s.found[0].score >= 0.6}
-        mentions = find_mentions(self.folded, self.words, self.values, self.languages, places)
+        mentions = find_mentions(
+            self.folded, self.words, self.values, self.languages, places, self.names.table_nouns
+        )
         found.extend(self._value_links(mentions))
         found.extend(link for p in find_parts(self.folded.text, busy) for link in self._part_links(p))
-        return found
+        return self._settle_participles(found, busy, numbers)
+
+    def _settle_participles(
+        self, found: list[Link], dates: list[tuple[int, int]], numbers: list[NumberMention]
+    ) -> list[Link]:
+        """ "approved" may be a status or an amount, "closed" a status or a date: what stands near decides."""
+        text = self.folded.text
+        values = {
+            (k.start, k.end)
+            for k in found
+            if k.kind == "value" and k.concept == "category" and k.score >= 0.6
+        }
+        settled: list[Link] = []
+        for link in found:
+            if link.kind == "column" and not link.op and (link.start, link.end) in values:
+                start = next(
+                    (
+                        s.start
+                        for s in self.named
+                        if self.folded.span(s.start, s.end) == (link.start, link.end)
+                    ),
+                    0,
+                )
+                end = start + len(link.text)
+                near = text[max(0, start - 40) : end + 25]
+                if link.grain == "date":
+                    meant = any(0 <= a - end <= 15 for a, _ in dates) or bool(_WHEN.search(near))
+                elif link.grain == "number":
+                    meant = bool(_HOW_MUCH.search(near)) or any(
+                        (n.is_money or n.value >= 1000) and min(abs(n.start - end), abs(start - n.end)) <= 16
+                        for n in numbers
+                    )
+                else:
+                    meant = False
+                link = replace(link, score=min(1.0, link.score + 0.3) if meant else link.score * 0.7)
+            settled.append(link)
+        return settled
 
     def _link(self, kind: str, start: int, end: int, **fields: object) -> Link:
         a, b = self.folded.span(start, end)
@@ -168,8 +208,8 @@ class _Reading:
     def _has_dates(self) -> bool:
         return any(main_date(t) or year_column(t) for t in self.catalog.tables)
 
-    def _date_column(self, start: int, end: int) -> tuple[Table | None, Column | None]:
-        """The date column named nearest to a span, else the main one of the tables asked about."""
+    def _date_column(self, start: int, end: int) -> tuple[Table | None, Column | None, bool]:
+        """The date column named nearest to a span (True), else the main one of the tables asked about (False)."""
         best: tuple[float, Table, Column] | None = None
         for span in self.named:
             for named in span.found[:4]:
@@ -184,12 +224,12 @@ class _Reading:
                 if best is None or worth > best[0]:
                     best = (worth, table, column)
         if best is not None:
-            return best[1], best[2]
+            return best[1], best[2], True
         for table in [*self.tables, *self._neighbours()]:
             column = main_date(table)
             if column is not None:
-                return table, column
-        return None, None
+                return table, column, False
+        return None, None, False
 
     def _neighbours(self) -> Iterable[Table]:
         """Tables that a foreign key joins to those asked about."""
@@ -202,7 +242,7 @@ class _Reading:
 
     def _date_links(self, mention: DateMention) -> Iterable[Link]:
         interval = mention.interval
-        table, column = self._date_column(mention.start, mention.end)
+        table, column, is_named = self._date_column(mention.start, mention.end)
         holder = next((t for t in self.tables if year_column(t) is not None), None)
         if holder is not None and (
             column is None or (table not in self.tables[:1] and holder in self.tables[:1])
@@ -258,22 +298,51 @@ class _Reading:
     # --- numbers -------------------------------------------------------------------------------------
 
     def _unit(self, mention: NumberMention) -> NamedSpan | None:
-        """The number column that is named right after a number, or right before its comparator."""
+        """The number column that is named right after a number, or right before it or its comparator."""
         text = self.folded.text
+        after = before = None
         for span in self.named:
             if span.start >= mention.number_end and _AFTER_NUMBER.fullmatch(
                 text[mention.number_end : span.start]
             ):
-                kept = self._numeric(span)
-                if kept is not None:
-                    return kept
-        best: NamedSpan | None = None
-        for span in self.named:
-            if span.end <= mention.start and (mention.op or not mention.is_firm):
+                after = after or self._numeric(span)
+            elif span.end <= mention.start and (
+                mention.op or _LABEL_GAP.fullmatch(text[span.end : mention.start])
+            ):
                 kept = self._numeric(span)
                 if kept is not None and _BEFORE_NUMBER.fullmatch(text[span.end : mention.start]):
-                    best = kept
-        return best
+                    before = kept
+        if mention.is_label:
+            return self._labelled(mention, before, after)
+        if after is not None and all(n.concept == "money" for n in after.found):  # "500 euros approved"
+            beside = (
+                kept
+                for span in self.named
+                if 0 <= span.start - after.end <= 12 or 0 <= mention.start - span.end <= 16
+                if (kept := self._numeric(span)) is not None and any(n.concept != "money" for n in kept.found)
+            )
+            return next(beside, after)
+        if not mention.op and after is None and mention.value not in range(1000) and not mention.is_firm:
+            return None
+        return after or before
+
+    def _labelled(
+        self, mention: NumberMention, before: NamedSpan | None, after: NamedSpan | None
+    ) -> NamedSpan | None:
+        """ "tier-2", "second floor": only for whole numbers within what the column holds."""
+        text = self.folded.text
+        for span in (before, after):
+            if span is None or not _LABEL_GAP.fullmatch(
+                text[min(span.end, mention.end) : max(span.start, mention.start)]
+            ):
+                continue
+            for named in span.found:
+                table = self.catalog.table(named.table)
+                column = table.column(named.column) if table else None
+                low, high = (column.profile.minimum, column.profile.maximum) if column else (None, None)
+                if isinstance(low, int) and isinstance(high, int) and low <= mention.value <= high <= 100:
+                    return replace(span, found=(named,))
+        return None
 
     def _numeric(self, span: NamedSpan) -> NamedSpan | None:
         kept = []
@@ -307,6 +376,20 @@ class _Reading:
         elif mention.is_money and mention.op:
             found_money = self.names.find("euro")
             homes = [(n.table, n.column, 0.85) for n in found_money if n.column][:2]
+        op, value, upper = mention.op, mention.value, mention.upper
+        if unit is not None and not op and unit.end <= mention.start:
+            op = "="
+        told = ""
+        if not homes or unit is None:
+            word = re.match(
+                r"[\s-]*(?:(?:or|of|o|y|and|en)\s+\w+\s+)?([a-z]+)", self.folded.text[mention.number_end :]
+            )
+            converted = self._convert(word[1] if word else "", [t for t, _, _ in homes])
+            if converted is not None:
+                table_name, column_name, times = converted
+                homes = [(table_name, column_name, 0.9)]
+                value, upper = _times(value, times), None if upper is None else _times(upper, times)
+                told = f"{mention.value} {word[1] if word else ''} are taken as {value} in {column_name}"
         if not homes:
             homes = [("", "", 0.95 if mention.op else 0.8)]
         for number, (table, column, score) in enumerate(homes):
@@ -316,11 +399,21 @@ class _Reading:
                 mention.end,
                 table=table or None,
                 column=column or None,
-                value=mention.value,
-                upper=mention.upper,
-                op=mention.op,
+                value=value,
+                upper=upper,
+                op=op,
+                concept=told,
                 score=score - 0.1 * number,
             )
+
+    def _convert(self, unit: str, tables: list[str]) -> tuple[str, str, float] | None:
+        """The column that holds an asked unit's family, with the factor: hours for minutes_down."""
+        for table in sorted(self.tables, key=lambda t: t.name not in tables):
+            for column in table.columns:
+                times = factor(unit, name_words(column.name)) if column.is_number and unit else None
+                if times is not None:
+                    return table.name, column.name, times
+        return None
 
     # --- values --------------------------------------------------------------------------------------
 
@@ -365,7 +458,7 @@ class _Reading:
     # --- parts ---------------------------------------------------------------------------------------
 
     def _part_links(self, mention: PartMention) -> Iterable[Link]:
-        table, column = self._date_column(mention.start, mention.end)
+        table, column, is_named = self._date_column(mention.start, mention.end)
         holder = next((t for t in self.tables if year_column(t) is not None), None)
         if (
             holder is not None
@@ -377,7 +470,7 @@ class _Reading:
                 yield self._link(
                     "column", mention.start, mention.end, table=holder.name, column=year.name, grain="number"
                 )
-            return
+                return
         if table is None or column is None:
             return
         value: Value = mention.weekday
@@ -395,12 +488,24 @@ class _Reading:
         )
 
 
+def _times(value: int | float, times: float) -> int | float:
+    product = value * times
+    return int(product) if float(product).is_integer() else product
+
+
+_LABEL_GAP = re.compile(r"[\s#:-]{1,2}")
+_WHEN = re.compile(r"\b(?:when|cuando|wanneer|date|dates|fecha|fechas|datum)\b")
+_HOW_MUCH = re.compile(
+    r"\b(?:how\s+much|total|sum|average|mean|amount|money|highest|lowest|most|largest|biggest|median|max|min|importe|"
+    r"suma|cuanto|media|promedio|medio|dinero|mayor|menor|bedrag|geld|hoeveel\s+geld|gemiddeld|gemiddelde|totaal|hoogste|"
+    r"laagste|meeste|budget|euros?|eur)\b"
+)
 _AFTER_NUMBER = re.compile(
-    r"[\s%-]*(?:(?:or|and|of|en|o|y)\s+(?:more|less|fewer|meer|minder|mas|menos)\s+|(?:of|de|van|in|total|full|different)\s+)*"
+    r"[\s%-]*(?:(?:or|and|of|en|o|y)\s+(?:more|less|fewer|meer|minder|mas|menos)\s+|(?:of|de|van|total|full|different|(?:in|en|on|op|at)(?:\s+(?:the|la|el|de|het))?)\s+)*"
 )
 _BEFORE_NUMBER = re.compile(
     r"[\s:=]*(?:(?:is|are|was|were|of|with|a|an|the|has|have|had|that|it|at|being|es|sea|sean|son|de|que|un|una|con|van|"
-    r"een|met|die|dat|zijn|ligt|lies|set|to|in|for|somewhere|anywhere|equal)\s+)*"
+    r"een|met|die|dat|zijn|ligt|lies|set|to|in|for|somewhere|anywhere|equal|us|me|requested|asked)\s+)*"
 )
 
 

@@ -7,7 +7,7 @@ a column or table named beside it. Leaves out choosing among overlapping mention
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,6 +45,10 @@ class _Window:
     is_capital: bool
     is_supported: bool
     """A table or column word stands beside it, or a preposition that places things in categories."""
+    is_place: bool
+    """ "in", "at" or the like before it: a place rather than a person."""
+    is_hyphenated: bool
+    """Only a part of a hyphenated word."""
 
     @property
     def start(self) -> int:
@@ -64,14 +68,15 @@ _BEFORE_PERSON = word_set(
     "auteur schrijver schreef wrote written escribio publico firmado door did does has have"
 )
 _PLACES = word_set(
-    "in en bij under as is are was were be being still status state category section topic type kind about within "
-    "for of from un una los las el la de del the sobre son esta estan como staan staat zijn uit op over with con "
-    "met not no niet geen sin and or y o u of nor ni noch every each all only solo alleen categorie rubriek seccion "
-    "categoria estado between entre tussen"
+    "in en bij under as is are was were be being still status state category section topic type kind son esta estan staan "
+    "staat zijn not no niet geen nor ni noch categorie rubriek seccion categoria estado only solo alleen"
 )
+_OF = word_set("de del of van from about on sobre over the los las el la the het and or y o u en of")
+_AT = word_set("in at near en te naar to inside around bij")
+_ONES = word_set("one ones only trends trend news stuff things section desk nieuws noticias tendencias")
 _NOT = re.compile(
     r"(?:\b(?:not|no|isn't|aren't|except(?:\s+for)?|excluding|exclude|excludes|without|other\s+than|apart\s+from|neither|"
-    r"leave\s+out|leaving\s+out|skip|but\s+not|anything\s+but|rather\s+than|outside(?:\s+of)?|excepto|salvo|menos|sin|"
+    r"leave\s+out|leaving\s+out|skip|but\s+not|(?:anything|anyone|anybody|everything|everyone|any|all)\s+but|rather\s+than|outside(?:\s+of)?|excepto|salvo|menos|sin|"
     r"excluyendo|excluidos?|excluidas?|fuera\s+de|aparte\s+de|ni|niet|behalve|zonder|geen|uitgezonderd|exclusief|"
     r"buiten|noch|anders\s+dan)|\bnon-?)"
     r"(?:[\s,]+(?:in|en|the|la|el|los|las|lo|de|del|het|from|of|for|any|section|sections|seccion|secciones|category|"
@@ -85,9 +90,17 @@ _AND_ANOTHER = re.compile(
 
 
 def find_mentions(
-    folded: Folded, words: list[Word], store: ValueStore, languages: frozenset[str], names: set[int]
+    folded: Folded,
+    words: list[Word],
+    store: ValueStore,
+    languages: frozenset[str],
+    names: set[int],
+    nouns: Container[str],
 ) -> list[Mention]:
-    """Every mention of a value, overlapping ones too. `names` are places of words that name a table or column."""
+    """Every mention of a value, overlapping ones too.
+
+    `names` are places of words that name a table or column; `nouns` the stems of words that name tables.
+    """
     quotes = _quoted(folded.text)
     found: list[Mention] = []
     exact: set[int] = set()
@@ -103,7 +116,7 @@ def find_mentions(
             found.extend(kept)
             if any(m.score >= 0.5 for m in kept):
                 exact.update(range(first, first + count))
-    found.extend(_compounds(words, store, names))
+    found.extend(_compounds(words, store, nouns))
     found.extend(_titles(folded, words, stems, store, quotes))
     found.extend(_misspelt(folded, words, store, quotes, names, exact))
     found.extend(_in_source(folded, words, store, quotes, exact))
@@ -121,8 +134,13 @@ def _window(
     is_quoted = any(a <= start and end <= b for a, b in quotes)
     sentence_start = first == 0 or bool(re.search(r"[.?!¿¡:]\s*$", folded.text[:start]))
     is_capital = all(w.is_capital or w.text in STOPS for w in run) and not (count == 1 and sentence_start)
-    beside = first - 1 in names or first + count in names
-    return _Window(run, is_quoted, is_named, is_capital, beside or before in _PLACES)
+    following = words[first + count].text if first + count < len(words) else ""
+    beside = first - 1 in names or first + count in names or following in _ONES
+    beside = beside or (before in _OF and first - 2 in names)
+    at_place = before in _AT and not is_quoted and not is_named
+    hyphenated = folded.text[max(0, start - 1) : start] == "-" or folded.text[end : end + 1] == "-"
+    hyphenated = hyphenated and folded.text[max(0, start - 4) : start] != "non-"
+    return _Window(run, is_quoted, is_named, is_capital, beside or before in _PLACES, at_place, hyphenated)
 
 
 _QUOTES = re.compile(r"\"([^\"]{2,200})\"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){2,200})'(?!\w)")
@@ -150,14 +168,16 @@ def _weigh_exact(
             score *= 0.75
     elif text != form.words:
         score *= 0.93 if len(words) == 1 else 0.97
+    if window.is_hyphenated and not window.is_quoted:
+        score *= 0.6
     ordinary = all(is_ordinary(w.text) for w in words)
     kind = entry.home.kind
     if kind == "category":
         if not window.is_quoted and ordinary and not window.is_supported:
-            score *= 0.72
+            score *= 0.66 if len(text) > 3 else 0.45
     elif kind == "person" and form.part in ("surname", "first"):
         sure = window.is_named or window.is_quoted or window.is_capital
-        if ordinary and not sure:
+        if (ordinary or window.is_place) and not (sure and not window.is_place):
             return None
         if window.is_named and not ordinary:
             score += 0.08
@@ -165,7 +185,9 @@ def _weigh_exact(
             score *= 0.75
     elif kind in ("title", "other") and form.part in ("whole", "segment") and not window.is_quoted:
         content = sum(w.text not in STOPS for w in words)
-        if content <= 1 or (ordinary and content <= 2):
+        original = folded.original[slice(*folded.span(window.start, window.end))]
+        as_stored = original == entry.value and not original.islower() and window.start > 0 and len(words) > 1
+        if not as_stored and (content <= 1 or (ordinary and content <= 2)):
             score *= (
                 0.9
                 if window.is_capital
@@ -188,17 +210,17 @@ def _is_broken(text: str, window: _Window) -> bool:
 _HEADS = word_set(
     "stuk stukken artikel artikelen bericht berichten verhaal verhalen nieuws auteur auteurs schrijvers rubriek sectie "
     "categorie tickets ticket projecten project aanvragen aanvraag voorstellen voorstel klanten producten thema "
-    "onderwerp pagina boeken films redactie afdeling trends meldingen journalisten redacteuren"
+    "onderwerp pagina boeken films gesprekken gesprek incidenten incident redactie afdeling trends meldingen journalisten redacteuren"
 )
 
 
-def _compounds(words: list[Word], store: ValueStore, names: set[int]) -> Iterable[Mention]:
+def _compounds(words: list[Word], store: ValueStore, nouns: Container[str]) -> Iterable[Mention]:
     """Dutch compounds: "modestukken" mentions the category that "mode" translates."""
     for word in words:
         if len(word.text) < 8:
             continue
         for cut in range(3, len(word.text) - 3):
-            if word.text[cut:] not in _HEADS:
+            if word.text[cut:] not in _HEADS and stem(word.text[cut:]) not in nouns:
                 continue
             for letters in dict.fromkeys((word.text[:cut], word.text[:cut].removesuffix("s"))):
                 entries = [(e, f) for e, f in store.find(stem(letters)) if e.home.kind == "category"]
@@ -291,7 +313,7 @@ def _weigh_near(window: _Window, entry: Entry, form: Form, errors: int) -> Itera
     pieces = form.words.split()
     if len(words) == 1 and errors and kind == "person" and form.part in ("surname", "first"):
         sure = window.is_named or window.is_capital or window.is_quoted
-        if not sure and (errors > 1 or len(form.joined) < 7):
+        if window.is_place or (not sure and (errors > 1 or len(form.joined) < 7)):
             return
     if errors and len(words) > 1:
         matched = len(words) == len(pieces)

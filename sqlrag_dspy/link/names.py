@@ -30,6 +30,8 @@ class Named:
     """ "max" or "min" when a superlative named it."""
     language: str = ""
     """The language of the synonym that named it; empty for the name's own words."""
+    is_counted: bool = False
+    """Named by what the column counts ("words" for word_count): so only in the plural."""
 
 
 _CAMEL = re.compile(
@@ -41,6 +43,7 @@ _LABELS = word_set("name title code type text description label value details da
 _UNIT_WORDS = word_set(
     "euro dollar pound eur usd gbp cm mm km kg g m minutes hours days seconds utc percentage millions"
 )
+_LEADS = word_set("en is has es esta was are")
 _TAILS = word_set("at on by from to utc in")
 _MAIN_DATE_WORDS = (
     "publish",
@@ -106,6 +109,12 @@ class Names:
         self._nearby = Nearby(
             k for k, found in self._found.items() if max(n.score for n in found.values()) >= 0.6
         )
+        self.table_nouns = frozenset(
+            k
+            for k, found in self._found.items()
+            if any(not n.column and n.score >= 0.6 for n in found.values())
+        )
+        """Stemmed words that name a table."""
         self.longest = max((len(k.split()) for k in self._found), default=0)
 
     def find(self, key: str) -> list[Named]:
@@ -179,28 +188,37 @@ class Names:
                 phrases.setdefault(stem(parts[-1]), 0.8)
             parts = parts[:-1]
         phrases.setdefault(phrase_key(parts), 0.97)
+        counted = ""
         rest = [p for p in parts if stem(p) not in own]
         if rest and len(rest) < len(parts):
             phrases.setdefault(phrase_key(rest), 0.93)
+        if len(parts) > 1 and parts[0] in _LEADS:
+            parts = parts[1:]
+            phrases.setdefault(phrase_key(parts), 0.9)
+        if len(parts) > 1 and _is_spanish_noun(parts[0]) and not _is_spanish_noun(parts[-1]):
+            phrases.setdefault(stem(parts[0]), 0.8)
         if len(parts) > 2 and parts[0] in ("number", "no") and parts[1] == "of":
             parts = [*parts[2:], "count"]
         head, modifiers = parts[-1], parts[:-1]
         if modifiers:
             is_id = head in ("id", "identifier", "key", "reference")
             in_table = any(stem(m) in table_words for m in modifiers)
-            weak = is_id or head in ("name", "code", "number", "type", "count", "value")
-            phrases.setdefault(stem(head), 0.65 if weak else 0.8)
+            weak = is_id or head in ("name", "code", "type", "value")
+            phrases.setdefault(
+                stem(head), 0.45 if head in ("count", "number", "total") else 0.65 if weak else 0.8
+            )
             if head in _QUANTITIES and column.is_number:
+                counted = phrase_key(modifiers)
                 phrases.setdefault(phrase_key(modifiers), 0.55 if in_table else 0.85)
             elif head in _LABELS and not is_id:
                 phrases.setdefault(phrase_key(modifiers), 0.5 if in_table else 0.85)
             elif not is_id and not in_table:
                 phrases.setdefault(phrase_key(modifiers), 0.55)
         if column.is_date:
-            phrases.setdefault("dat", 0.7 if column == main_date(table) else 0.55)
+            phrases.setdefault(stem("date"), 0.7 if column == main_date(table) else 0.55)
         if column.is_number:
             self._add_money(table, column, phrases)
-        self._add_phrases(phrases, Named(table.name, column.name, 0.0), synonym_factor=0.88)
+        self._add_phrases(phrases, Named(table.name, column.name, 0.0), synonym_factor=0.88, counted=counted)
 
     def _add_money(self, table: Table, column: Column, phrases: dict[str, float]) -> None:
         """Amounts of money are also named by their currency: "under 500 euros"."""
@@ -208,17 +226,37 @@ class Names:
             for _, synonym in load().synonyms(stem("money")):
                 self._add(synonym.key, Named(table.name, column.name, 0.72, "money"))
 
-    def _add_phrases(self, phrases: Mapping[str, float], named: Named, *, synonym_factor: float) -> None:
+    def _add_phrases(
+        self, phrases: Mapping[str, float], named: Named, *, synonym_factor: float, counted: str = ""
+    ) -> None:
         for key, score in phrases.items():
-            self._add(key, replace(named, score=score))
+            self._add(key, replace(named, score=score, is_counted=key == counted))
         for key, score in phrases.items():
             for concept, synonym in load().synonyms(key, kinds=("nouns",)):
                 if synonym.key in _NOT_NAMES and synonym.key not in phrases:
                     continue
                 weight = score * synonym_factor * (1 if synonym.language != "en" else 0.97)
                 self._add(
-                    synonym.key, replace(named, score=weight, concept=concept, language=synonym.language)
+                    synonym.key,
+                    replace(
+                        named,
+                        score=weight,
+                        concept=concept,
+                        language=synonym.language,
+                        is_counted=key == counted,
+                    ),
                 )
+
+
+def _is_spanish_noun(word: str) -> bool:
+    """Spanish names begin with their noun: "valor_seguro"."""
+    key = stem(word)
+    return any(
+        s.key == key and s.language == "es"
+        for name in load().concepts.get(key, ())
+        if name.startswith("nouns.")
+        for s in load().members[name]
+    )
 
 
 _MONEY_CONCEPTS = frozenset(

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from sqlrag_dspy.link.calendar_words import either
+from sqlrag_dspy.link.calendar_words import ORDINALS, either
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.text import word_set
 
@@ -34,6 +34,8 @@ class NumberMention:
     concept: str = ""
     is_money: bool = False
     is_firm: bool = True
+    is_label: bool = False
+    """An ordinal or the digits of a hyphenated word ("tier-2"): a number only beside the column it is of."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class _Numeral:
     has_plus: bool
     is_weak: bool
     """ "one", "a", "un": a number only beside a comparator."""
+    is_label: bool = False
 
 
 _SCALES = {
@@ -65,6 +68,11 @@ _DIGITS = re.compile(
 )
 _RANGE_DIGITS = re.compile(
     r"(?<![\w.,:/-])(?P<cur>[$€£]\s?)?(?P<a>\d+(?:[.,]\d+)*)(?P<short>k?)\s?-\s?[$€£]?(?P<b>\d+(?:[.,]\d+)*)(?P<short2>k?)(?![\w/-]|[.,]\d)"
+)
+
+
+_LABELS = re.compile(
+    rf"(?<=[a-z]-)(?P<digits>\d{{1,3}})(?![\w.-])|(?<![\w-])(?P<word>{either(ORDINALS)})(?![\w-])"
 )
 
 
@@ -128,7 +136,7 @@ _BETWEEN = re.compile(r"\b(between|from|entre|desde|de|tussen|van)\s+(?:the\s+|l
 _AND = re.compile(r"\s*(?:and|to|y|e|a|en|tot|tot\s+en\s+met|up\s+to|hasta|-)\s*")
 
 _BEFORE: list[tuple[re.Pattern[str], str, bool]] = [
-    (re.compile(rf"(?:{pattern})\s*(?:the\s+|about\s+|of\s+|de\s+|the\s+average\s+)?$"), op, firm)
+    (re.compile(rf"(?:{pattern})\s*(?:the\s+|about\s+|of\s+|de\s+|el\s+|los\s+|las\s+)?$"), op, firm)
     for pattern, op, firm in [
         (
             r"\b(?:at\s+least|(?:no|not)\s+(?:fewer|less)\s+than|(?:with\s+)?a?\s*minimum(?:\s+of)?|min\.?|al\s+menos|"
@@ -149,7 +157,7 @@ _BEFORE: list[tuple[re.Pattern[str], str, bool]] = [
         (
             r"\b(?:more\s+than|greater\s+than|larger\s+than|bigger\s+than|higher\s+than|above|over|exceed(?:s|ing)?|"
             r"upwards\s+of|beyond|in\s+excess\s+of|north\s+of|mas\s+de|mas\s+que|mayor(?:es)?\s+(?:de|que|a)|"
-            r"superior(?:es)?\s+a|superan?|por\s+encima\s+de|por\s+arriba\s+de|meer\s+dan|groter\s+dan|hoger\s+dan|boven)"
+            r"superior(?:es)?\s+a|superan?|superando|por\s+encima\s+de|por\s+arriba\s+de|meer\s+dan|groter\s+dan|hoger\s+dan|boven)"
             r"(?:\s+de)?",
             ">",
             True,
@@ -264,6 +272,10 @@ def _numerals(text: str, languages: frozenset[str]) -> list[_Numeral]:
         if value_of_words is not None:
             weak = match.group() in _WEAK
             found.append(_Numeral(match.start(), match.end(), value_of_words, False, False, False, weak))
+    for match in _LABELS.finditer(text):
+        if not any(match.start() < n.end and n.start < match.end() for n in found):
+            value = ORDINALS[match["word"]] if match["word"] else int(match["digits"])
+            found.append(_Numeral(match.start(), match.end(), value, False, False, False, False, True))
     return sorted(found, key=lambda n: n.start)
 
 
@@ -350,6 +362,10 @@ def _between(text: str, first: _Numeral, second: _Numeral) -> NumberMention | No
 
 def _compared(text: str, numeral: _Numeral, languages: frozenset[str]) -> NumberMention | None:
     before, after = text[: numeral.start], text[numeral.end :]
+    if numeral.is_label:
+        return NumberMention(
+            numeral.start, numeral.end, numeral.start, numeral.end, numeral.value, op="=", is_label=True
+        )
     start, op, concept, firm = numeral.start, "", "", not numeral.could_be_year
     for pattern, sign, is_firm in _BEFORE:
         match = pattern.search(before)

@@ -109,7 +109,11 @@ def word_texts(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A key that singular and plural share; not a word of any language. Short words stay as they are."""
     if len(word) <= 3 or not word.isalpha():
+        return word[:-1] if _CODE_PLURAL.fullmatch(word) else word
+    if word[-1] == "e" and len(word) == 4:
         return word
+    if len(word) == 5 and word.endswith("es"):
+        return word[:-1]
     for ending, new in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)] + new
@@ -123,6 +127,7 @@ def stem(word: str) -> str:
     return word
 
 
+_CODE_PLURAL = re.compile(r"[a-z]+\d+s")
 _ENDINGS = (
     ("ieen", "i"),
     ("ies", "i"),

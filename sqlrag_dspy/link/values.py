@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlrag_dspy.errors import ProgramError
-from sqlrag_dspy.link.forms import Form, Kind, forms_of, kind_of
+from sqlrag_dspy.link.forms import Form, Kind, forms_of, holds_codes, kind_of
 from sqlrag_dspy.link.nearby import Nearby
 from sqlrag_dspy.types import Catalog, Column, Table, Value
 
@@ -64,8 +64,9 @@ class ValueStore:
         self._by_token: dict[str, list[int]] = defaultdict(list)
         self._longest: dict[str, int] = defaultdict(int)
         for column in self.columns:
+            holds = holds_codes(column.column)
             for value, count in column.values:
-                self._add(Entry(column, value, count))
+                self._add(Entry(column, value, count), holds)
 
     @classmethod
     def build(cls, catalog: Catalog, distinct: Distinct, matching: Matching | None = None) -> ValueStore:
@@ -170,10 +171,10 @@ class ValueStore:
         best = sorted(scores, key=lambda n: (-scores[n], n))[:most]
         return [self.entries[n] for n in best]
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: Entry, holds: str) -> None:
         number = len(self.entries)
         self.entries.append(entry)
-        for form in forms_of(entry.value, entry.home.kind):
+        for form in forms_of(entry.value, entry.home.kind, holds):
             self._by_key[form.key].append((number, form))
             first, spaces = form.key.partition(" ")[0], form.key.count(" ") + 1
             if spaces > self._longest[first]:

@@ -14,7 +14,7 @@ from sqlrag_dspy.link import Linker, ValueStore
 from sqlrag_dspy.types import Catalog, Column, ForeignKey, Profile, Table, Value
 
 TODAY = date(2024, 2, 15)
-_FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y")
+_FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d %b %Y %H:%M")
 
 
 def _profile(values: Sequence[Value]) -> Profile:
@@ -49,13 +49,19 @@ def _profile(values: Sequence[Value]) -> Profile:
     )
 
 
-def catalog_of(
-    connection: sqlite3.Connection, filters: Iterable[str] = (), foreign: dict[str, tuple[ForeignKey, ...]] | None = None
-) -> Catalog:
+def catalog_of(connection: sqlite3.Connection, filters: Iterable[str] = ()) -> Catalog:
     """The catalog of an open SQLite database; `filters` are "table.column"."""
     tables = []
-    listed = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
+    listed = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid"
+    ).fetchall()
     for (name,) in listed:
+        keys: dict[int, list[tuple[str, str, str]]] = {}
+        for k in connection.execute(f'PRAGMA foreign_key_list("{name}")'):
+            keys.setdefault(k[0], []).append((k[2], k[3], k[4]))
+        foreign = tuple(
+            ForeignKey(tuple(k[1] for k in ks), ks[0][0], tuple(k[2] for k in ks)) for ks in keys.values()
+        )
         info = connection.execute(f'PRAGMA table_info("{name}")').fetchall()
         columns = tuple(
             Column(c[1], c[2], _profile([r[0] for r in connection.execute(f'SELECT "{c[1]}" FROM "{name}"')]))
@@ -68,7 +74,7 @@ def catalog_of(
                 columns,
                 tuple(c.name for c in columns if c.profile.is_long_text),
                 tuple(c.name for c in columns if f"{name}.{c.name}" in set(filters)),
-                (foreign or {}).get(name, ()),
+                foreign,
                 connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0],
             )
         )
@@ -100,7 +106,9 @@ def articles_connection() -> sqlite3.Connection:
     for line in (folder / "articles.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         names = ", ".join(f'"{n}"' for n in row)
-        connection.execute(f"INSERT INTO articles ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+        connection.execute(
+            f"INSERT INTO articles ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values())
+        )
     return connection
 
 
