@@ -11,17 +11,18 @@ from collections.abc import Callable
 from datetime import date
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import sqlrag_dspy
 from sqlrag_dspy import settings as settings_module
 from sqlrag_dspy.errors import ProgramError
-from sqlrag_dspy.program import signatures
 from sqlrag_dspy.program.database import open_database
-from sqlrag_dspy.program.rag import SqlRag
 from sqlrag_dspy.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
 
 FORMAT = 1
 """Version of the folder's layout; a newer one is refused."""
@@ -56,6 +57,8 @@ class Card(BaseModel):
 def signature_hashes() -> dict[str, str]:
     """Every prompt of the program to a hash of its text and fields."""
     import dspy
+
+    from sqlrag_dspy.program import signatures
 
     found = {}
     for name, item in vars(signatures).items():
@@ -167,11 +170,19 @@ def load(
     if store is not None:
         chosen = chosen.model_copy(update={"store": str(store)})
     folder = find(str(program))
+    read_card(folder)
     database = open_database(chosen, today=today)
-    rag = SqlRag(lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None))
-    rag.bind(database)
-    restore(rag, folder)
-    return rag
+    try:
+        # The worker of the source starts, and the encoders load, while DSPy is imported.
+        database.warm_up()
+        from sqlrag_dspy.program.rag import SqlRag
+
+        rag = SqlRag(lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None))
+        restore(rag, folder)
+    except BaseException:
+        database.close()
+        raise
+    return rag.bind(database)
 
 
 def _engine(lm: Any) -> Any:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrag_dspy.errors import SourceError
+from sqlrag_dspy.errors import SourceError, SqlRagError
 from sqlrag_dspy.settings import Settings
 from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Rows, Table
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MANY = 10_000_000
 """More keys than any selection has."""
+ROUTING = "use-multilingual"
+"""The encoder of the router; it always is in the package."""
+PACKAGED = ("wordllama", ROUTING)
 SYNCED = "synced.json"
 """What the source looked like at the last sync."""
 
@@ -163,6 +166,21 @@ class Database:
         from sqlrag_dspy.index import find_embedder
 
         return find_embedder(self.settings.embedder[0], embed_functions(self.settings))
+
+    def warm_up(self) -> None:
+        """Starts loading the packaged encoders, which every question needs, beside what the caller does next."""
+
+        def load() -> None:
+            from sqlrag_dspy.index.embed import find_embedder
+
+            for name in dict.fromkeys((ROUTING, *self.settings.embedder)):
+                if name in PACKAGED:
+                    # A question that needs an encoder which fails says so itself.
+                    with suppress(SqlRagError, ImportError):
+                        find_embedder(name)(["warm"])
+
+        # Not a daemon: Python may not end while native code of the encoders runs.
+        threading.Thread(target=load, name="sqlrag-encoders").start()
 
     def sync(
         self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
