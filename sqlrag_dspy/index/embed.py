@@ -43,7 +43,7 @@ class Embedder:
         if self._function is None:
             self._function = self._load()
         try:
-            raw = self._function(list(texts))
+            raw = self._function([text.encode("utf-8", "replace").decode("utf-8") for text in texts])
         except SqlRagError:
             raise
         except Exception as error:

@@ -28,6 +28,10 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"[^\W_]+")
 _SOFT = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160), ord("_")), " ")
+_MOST_TERMS = 64
+"""Words of a question that are matched, the rarest first."""
+_MANY = 5_000
+"""Allowed chunks beyond which it is cheaper to match everywhere and to leave out the others after."""
 _FUZZY_LENGTH = 4
 """Shorter words have too many neighbours to guess among."""
 
@@ -225,6 +229,7 @@ class WordIndex:
 
         With `limit` and no `allowed`, only the best `limit` chunks.
         """
+        terms = sorted(terms, key=lambda term: -term.idf)[:_MOST_TERMS]
         mass = sum(term.idf for term in terms)
         expressions = dict.fromkeys(expression for term in terms for expression in term.expressions)
         if not expressions or (allowed is not None and not len(allowed)):
@@ -232,7 +237,8 @@ class WordIndex:
         name = f"words_{self._table_id}"
         weights = ", ".join(map(str, WEIGHTS))
         query = f"SELECT rowid, -bm25({name}, {weights}) FROM {name} WHERE {name} MATCH ?"
-        if allowed is not None:
+        wanted = None if allowed is None or len(allowed) <= _MANY else set(allowed)
+        if allowed is not None and wanted is None:
             self._connection.execute("CREATE TEMP TABLE IF NOT EXISTS allowed(id INTEGER PRIMARY KEY)")
             self._connection.execute("DELETE FROM temp.allowed")
             self._connection.executemany(
@@ -240,7 +246,9 @@ class WordIndex:
             )
             # The plus keeps SQLite from running the match once for every allowed id.
             query += " AND +rowid IN (SELECT id FROM temp.allowed)"
-        elif limit is not None:
+        elif allowed is None and limit is not None:
             query += f" ORDER BY bm25({name}, {weights}) LIMIT {int(limit)}"
         rows = self._connection.execute(query, (" OR ".join(expressions),))
-        return Matches({id_: float(score) for id_, score in rows}, tuple(terms), mass)
+        return Matches(
+            {id_: float(score) for id_, score in rows if wanted is None or id_ in wanted}, tuple(terms), mass
+        )

@@ -5,7 +5,8 @@ Leaves out: any text of its own. A row that has gone since the index was built i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from sqlrag_dspy.index import store
 from sqlrag_dspy.index.ranking import Ranked, TableIndex
@@ -13,14 +14,11 @@ from sqlrag_dspy.types import Document, Key, Passage, RowReader, Value
 
 
 def read_documents(
-    index: TableIndex, ranked: Sequence[Ranked], k: int, reader: RowReader
+    index: TableIndex, ranked: Iterator[Ranked], k: int, reader: RowReader
 ) -> tuple[Document, ...]:
     """The first `k` ranked rows that still exist, with text exactly as stored."""
     documents: list[Document] = []
-    at = 0
-    while len(documents) < k and at < len(ranked):
-        batch = ranked[at : at + k - len(documents)]
-        at += len(batch)
+    while batch := list(islice(ranked, k - len(documents))):
         stored = _read(index.spec, [row.key for row in batch], reader)
         for row in batch:
             values = stored.get(store.key_json(row.key))

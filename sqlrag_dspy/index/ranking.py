@@ -6,10 +6,10 @@ Leaves out: opening the files (`store`), the weights of the two rankings (`fuse`
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 CANDIDATES = 100
 """Rows that each ranking puts forward, at least."""
-SPARE = 10
-"""Rows ranked beyond those asked for, in place of rows that have gone from the source."""
 SPOKEN = 3
 """Chunks that a ranked row names, at most."""
 SPEAKING = 0.5
@@ -44,7 +42,7 @@ KNOWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Contents:
-    """Rows and chunks of one table in memory. Chunk i is vector i; rows are known by their position here."""
+    """Rows, in key order, and chunks of one table in memory. Chunk i is vector i; rows are known by position."""
 
     row_ids: Ids
     keys: list[Key]
@@ -111,7 +109,7 @@ class TableIndex:
     def contents(self) -> Contents:
         """All rows and chunk offsets, read at the first search."""
         rows = self._connection.execute(
-            "SELECT id, key FROM rows WHERE table_id = ? ORDER BY id", (self._id,)
+            "SELECT id, key FROM rows WHERE table_id = ? ORDER BY key", (self._id,)
         ).fetchall()
         keys = [store.key_of(key) for _, key in rows]
         row_ids = np.array([id_ for id_, _ in rows], dtype=np.int64)
@@ -121,7 +119,7 @@ class TableIndex:
             ).fetchall(),
             dtype=np.int64,
         ).reshape(-1, 5)
-        positions = np.where(chunks[:, 4] == 0, np.searchsorted(row_ids, chunks[:, 0]), -1)
+        positions = np.where(chunks[:, 4] == 0, positions_of(row_ids, chunks[:, 0]), -1)
         return Contents(
             row_ids,
             keys,
@@ -180,7 +178,7 @@ class TableIndex:
             typed = self._typed(column, value)
             rows = self._connection.execute(query, (self._id, number, typed)).fetchall()
             ids = np.array([row for (row,) in rows], dtype=np.int64)
-            found.update(np.searchsorted(self.contents.row_ids, ids).tolist())
+            found.update(positions_of(self.contents.row_ids, ids).tolist())
         return found
 
     def _typed(self, column: str, value: Value) -> Value:
@@ -216,27 +214,29 @@ class TableIndex:
         encoders: Sequence[Embedder],
         language: str | None,
         fusion: Fusion,
-    ) -> list[Ranked]:
-        """Allowed rows, best first: enough for `k` although some may be gone, or all; silent ones last."""
+    ) -> Iterator[Ranked]:
+        """Every allowed row: those that something speaks for first, best first; then the others."""
         contents = self.contents
-        wanted = k + SPARE
         chunk_ids = self._chunks_of(selection)
-        ranked: list[Ranked] = []
-        taken: set[int] = set()
-        if len(chunk_ids) and text.strip():
-            terms, is_foreign, is_home = self._read(text, language)
-            weighted = self._weigh(encoders, is_home)
-            asked = _Asked(text, terms, is_foreign, weighted)
-            rows, scores, spoken = self._order(asked, chunk_ids, selection, k, fusion)
-            taken.update(rows.tolist())
-            for row, score in zip(rows[:wanted].tolist(), scores[:wanted].tolist()):
-                ranked.append(Ranked(contents.keys[row], score, spoken(row)))
-        if len(ranked) < wanted:
-            rest = range(len(contents.keys)) if selection.positions is None else selection.positions.tolist()
-            silent = (row for row in rest if row not in taken)
-            ranked += [Ranked(contents.keys[row], 0.0) for row in islice(silent, wanted - len(ranked))]
-            ranked += [Ranked(key, 0.0) for key in selection.unseen[: wanted - len(ranked)]]
-        return ranked
+        if not len(chunk_ids) or not text.strip():
+            return self._silent(selection, set())
+        terms, is_foreign, is_home = self._read(text, language)
+        asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home))
+        rows, scores, spoken = self._order(asked, chunk_ids, selection, k, fusion)
+        heard = (
+            Ranked(contents.keys[row], score, spoken(row))
+            for row, score in zip(rows.tolist(), scores.tolist())
+        )
+        return chain(heard, self._silent(selection, set(rows.tolist())))
+
+    def _silent(self, selection: Selection, heard: set[int]) -> Iterator[Ranked]:
+        contents = self.contents
+        rows = range(len(contents.keys)) if selection.positions is None else selection.positions.tolist()
+        for row in rows:
+            if row not in heard:
+                yield Ranked(contents.keys[row], 0.0)
+        for key in selection.unseen:
+            yield Ranked(key, 0.0)
 
     def _read(self, text: str, language: str | None) -> tuple[tuple[Term, ...], bool, bool]:
         """The words to match; whether the question is in another language than the documents; whether it
@@ -293,14 +293,17 @@ class TableIndex:
         row_cosines, row_bm25 = np.full(len(rows), -1.0), np.zeros(len(rows))
         np.maximum.at(row_cosines, of_chunk, cosines)
         np.maximum.at(row_bm25, of_chunk, bm25)
-        scores = fusion(row_cosines, row_bm25, evidence)
+        # Rounded, so that rows of equal text are equal however their vectors lie, and stand in key order.
+        scores = np.round(fusion(row_cosines, row_bm25, evidence), 6)
         order = np.lexsort((rows, -scores))
         chunk_scores = fusion(cosines, bm25, evidence)
 
         def spoken(row: int) -> tuple[tuple[int, int, int, float], ...]:
             own = np.flatnonzero(contents.chunk_row[ids] == row)
             own = own[np.argsort(-chunk_scores[own], kind="stable")][:SPOKEN]
-            own = own[chunk_scores[own] >= SPEAKING * chunk_scores[own[0]]]
+            is_loud = chunk_scores[own] >= SPEAKING * chunk_scores[own[0]]
+            is_loud[0] = True  # a best score below zero is not above half of itself
+            own = own[is_loud]
             chunks = zip(ids[own].tolist(), chunk_scores[own].tolist())
             return tuple((*contents.span(id_), round(score, 4)) for id_, score in chunks)
 
@@ -339,6 +342,15 @@ class TableIndex:
             if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[ids])) >= wanted:
                 return ids
             count = min(len(chunk_ids), 4 * count)
+
+
+def positions_of(row_ids: Ids, wanted: Ids) -> Ids:
+    """Where each wanted id stands in `row_ids`; anything for one that is not there."""
+    if not len(row_ids):
+        return np.zeros(len(wanted), dtype=np.int64)
+    order = np.argsort(row_ids)
+    found: Ids = order[np.minimum(np.searchsorted(row_ids, wanted, sorter=order), len(row_ids) - 1)]
+    return found
 
 
 def alternatives(values: Value | Sequence[Value]) -> Sequence[Value]:

@@ -143,10 +143,15 @@ class Index:
         found = self._tables.get(table)
         if found is None:
             raise IndexUnusable(f"table {table} is not in the index in {self.path}; run 'sqlrag index'")
-        with self._lock:
-            selection = found.select(allowed, filters or {})
-            wanted = focus if focus and focus.strip() else text
-            ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text), fusion)
+        wanted = focus if focus and focus.strip() else text
+        try:
+            with self._lock:
+                selection = found.select(allowed, filters or {})
+                ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text), fusion)
+        except sqlite3.DatabaseError as error:
+            raise IndexUnusable(
+                f"the index in {self.path} is broken ({error}); run 'sqlrag index --rebuild'"
+            ) from error
         documents = read_documents(found, ranked, k, reader)
         said = tuple(
             (name, value) for name, values in (filters or {}).items() for value in alternatives(values)

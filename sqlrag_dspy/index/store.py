@@ -116,8 +116,10 @@ def key_of(text: str) -> Key:
 def folded(value: Value) -> Value:
     """A mirrored value as it is compared: letter case and composition aside; booleans are numbers."""
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).casefold()
-    return int(value) if isinstance(value, bool) else value
+        return unicodedata.normalize("NFC", value).casefold().encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, int):
+        return int(value) if abs(value) < 2**63 else float(value)
+    return value
 
 
 # --- vector files -----------------------------------------------------------------------------------
