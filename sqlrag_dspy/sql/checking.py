@@ -65,7 +65,7 @@ def _check(sql: str, catalog: Catalog, dialect: str | None, limit: int) -> Check
     dialects.repair(tree, is_sqlite=is_sqlite, source_is_sqlite=source_is_sqlite or is_sqlite)
     text = render(_limited(tree, limit))
     _check_calls(tokens_of(text))
-    return CheckedSql(text, tuple(resolver.tables), tuple(resolver.columns))
+    return CheckedSql(text, tuple(resolver.tables), resolver.columns)
 
 
 def _with_fresh_stack(sql: str, catalog: Catalog, dialect: str | None, limit: int) -> CheckedSql:

@@ -156,6 +156,11 @@ def _comparison(left: exp.Expr, op: str, right: exp.Expr) -> list[Predicate]:
     if _is_constant(left) and not _is_constant(right):
         left, op, right = right, _FLIPPED[op], left
     left = bare(left)
+    if function_name(left) == "try_strptime":
+        found = field_of(left.expressions[0])
+        day = day_of(right)
+        if found is not None and found.column is not None and found.column.is_date and day is not None:
+            return [_of(found, op, day)]
     found = field_of(left)
     if found is not None and found.column is not None:
         if found.column.is_date:

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import advice
+from sqlrag_dspy.sql.columns import ColumnNames
 from sqlrag_dspy.sql.functions import generated_rows
 from sqlrag_dspy.sql.kinds import Field, Kind, column_kind, field_of, function_name, kind_of
 from sqlrag_dspy.sql.scopes import (
@@ -21,12 +22,10 @@ from sqlrag_dspy.sql.scopes import (
     conjuncts,
     distinct,
     has_own_aggregate,
-    inside_aggregate,
     quote,
     renamed,
     sources_used,
     spell,
-    stands_for_text,
 )
 from sqlrag_dspy.types import Catalog
 
@@ -43,11 +42,14 @@ class Resolver:
 
     def __init__(self, catalog: Catalog, *, quotes_make_text: bool) -> None:
         self.catalog = catalog
-        self.quotes_make_text = quotes_make_text
         self.tables: dict[str, None] = {}
-        self.columns: dict[tuple[str, str], None] = {}
+        self._columns = ColumnNames(catalog, quotes_make_text=quotes_make_text)
         self._sources = 0
         self._queries = 0
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self._columns.read)
 
     def statement(self, tree: exp.Query) -> None:
         self._query(tree, {}, None)
@@ -168,7 +170,7 @@ class Resolver:
                     node.set(key, None)  # SQLite's LIMIT -1 is no limit
                 else:
                     raise SqlRejected(f"{key.upper()} needs a plain number")
-        rows = self._size(scope, links)
+        rows = joined_rows(scope, links, self.catalog)
         if not node.args.get("group") and node.find(exp.AggFunc) is not None and has_own_aggregate(node):
             rows = 1.0
         return fields, rows
@@ -267,8 +269,8 @@ class Resolver:
                 scope.merged.add(column.name.casefold())
                 holder = next(s for s in before.values() if column.name.casefold() in s.fields)
                 stored = holder.fields[column.name.casefold()]
-                self._record(stored)
-                self._record(scope.sources[folded].fields[column.name.casefold()])
+                self._columns.record(stored)
+                self._columns.record(scope.sources[folded].fields[column.name.casefold()])
                 spell(column if isinstance(column, exp.Identifier) else column.this, stored.name)
                 links.append({folded, next(key for key, s in before.items() if s is holder)})
         condition = join.args.get("on")
@@ -279,25 +281,6 @@ class Resolver:
                 if len(used) > 1:
                     links.append(used)
 
-    def _size(self, scope: Scope, links: list[set[str]]) -> float:
-        """About how many rows the FROM clause makes; raises when unlinked sources multiply beyond bounds."""
-        groups = {name: {name} for name in scope.sources}
-        for link in links:
-            together = set().union(*(groups[name] for name in link if name in groups))
-            for name in together:
-                groups[name] = together
-        sizes = {id(group): max(scope.sources[name].rows for name in group) for group in groups.values()}
-        product = 1.0
-        for size in sizes.values():
-            product *= size
-        if len(sizes) > 1 and product > MAX_PRODUCT:
-            names = " and ".join(repr(scope.sources[min(group)].alias) for group in distinct(groups)[:2])
-            raise SqlRejected(
-                f"{names} are not joined by any condition, which would make {product:,.0f} rows; "
-                f"add JOIN … ON{advice.join_hint(self.catalog, [s.alias for s in scope.sources.values()])}"
-            )
-        return product
-
     # --- expressions --------------------------------------------------------------------------------
 
     def _projections(self, node: exp.Select, scope: Scope, ctes: dict[str, Source]) -> list[Field]:
@@ -305,7 +288,7 @@ class Resolver:
         for projection in node.expressions:
             star = projection if isinstance(projection, exp.Star) else projection.this
             if isinstance(star, exp.Star) and isinstance(projection, exp.Star | exp.Column):
-                fields += self._star(projection, star, scope)
+                fields += self._columns.star(projection, star, scope)
                 continue
             self._expressions(projection, scope, ctes)
             if isinstance(projection, exp.Alias):
@@ -326,34 +309,6 @@ class Resolver:
                 fields.append(found or Field("", kind_of(projection)))
         return fields
 
-    def _star(self, projection: exp.Expr, star: exp.Star, scope: Scope) -> list[Field]:
-        if isinstance(projection, exp.Column) and projection.table:
-            source = self._named_source(projection, scope)
-            fields = list(source.fields.values())
-        else:
-            if not scope.sources:
-                raise SqlRejected("SELECT * needs a FROM clause")
-            fields, seen = [], set[str]()
-            for source in scope.sources.values():
-                for folded, each in source.fields.items():
-                    if folded not in seen or folded not in scope.merged:
-                        fields.append(each)
-                        seen.add(folded)
-        hidden: set[str] = set()
-        for name in star.args.get("except_") or ():
-            column = next((each for each in fields if each.name.casefold() == name.name.casefold()), None)
-            if column is None:
-                raise SqlRejected(f"EXCLUDE names {name.name!r}, which is no column here")
-            spell(name if isinstance(name, exp.Identifier) else name.this, column.name)
-            hidden.add(column.name.casefold())
-        # rowid is a column that one can name, but * does not show it
-        fields = [
-            each for each in fields if each.name.casefold() not in hidden and (each.column or not each.table)
-        ]
-        for each in fields:
-            self._record(each)
-        return fields
-
     def _expressions(
         self,
         root: exp.Expr,
@@ -371,7 +326,7 @@ class Resolver:
             node = stack.pop()
             if isinstance(node, exp.Column):
                 if not isinstance(node.this, exp.Star):
-                    self._column(node, scope, outputs_first=outputs_first, records=records)
+                    self._columns.resolve(node, scope, outputs_first=outputs_first, records=records)
                 continue
             if isinstance(node, exp.Query | exp.Values) and not (root_is_source and node is root):
                 self._query(node, ctes, scope)
@@ -380,79 +335,22 @@ class Resolver:
                 continue
             stack.extend(children(node))
 
-    def _column(self, node: exp.Column, scope: Scope, *, outputs_first: bool, records: bool) -> None:
-        name, folded = node.name, node.name.casefold()
-        if node.table:
-            source = self._named_source(node, scope)
-            found = source.fields.get(folded)
-            if found is None:
-                raise SqlRejected(advice.no_column(name, source.alias, source.fields, self.catalog))
-            self._tie(node, found, source.alias.casefold(), source.alias, records=records)
-            return
-        if outputs_first and folded in scope.outputs and not inside_aggregate(node):
-            self._tie_output(node, scope.outputs[folded])
-            return
-        level: Scope | None = scope
-        while level is not None:
-            holders = [key for key, source in level.sources.items() if folded in source.fields]
-            if len(holders) > 1 and folded not in level.merged:
-                names = " or ".join(f"{level.sources[key].alias}.{name}" for key in holders)
-                raise SqlRejected(f"column {name!r} is in several sources; write {names}")
-            if holders:
-                self._tie(node, level.sources[holders[0]].fields[folded], holders[0], None, records=records)
-                return
-            if folded in level.outputs:
-                self._tie_output(node, level.outputs[folded])
-                return
-            level = level.outer
-        if self.quotes_make_text and node.this.args.get("quoted") and stands_for_text(node):
-            node.replace(exp.Literal.string(name))
-            return
-        nearest: dict[str, Field] = {}
-        aliases: list[str] = []
-        level = scope
-        while level is not None:
-            for source in level.sources.values():
-                nearest.update(source.fields)
-                aliases.append(source.alias)
-            level = level.outer
-        is_quoted = bool(node.this.args.get("quoted"))
+
+def joined_rows(scope: Scope, links: list[set[str]], catalog: Catalog) -> float:
+    """About how many rows the FROM clause makes; raises when unlinked sources multiply beyond bounds."""
+    groups = {name: {name} for name in scope.sources}
+    for link in links:
+        together = set().union(*(groups[name] for name in link if name in groups))
+        for name in together:
+            groups[name] = together
+    sizes = {id(group): max(scope.sources[name].rows for name in group) for group in groups.values()}
+    product = 1.0
+    for size in sizes.values():
+        product *= size
+    if len(sizes) > 1 and product > MAX_PRODUCT:
+        names = " and ".join(repr(scope.sources[min(group)].alias) for group in distinct(groups)[:2])
         raise SqlRejected(
-            advice.no_column(name, " or ".join(aliases), nearest, self.catalog, is_quoted=is_quoted)
+            f"{names} are not joined by any condition, which would make {product:,.0f} rows; "
+            f"add JOIN … ON{advice.join_hint(catalog, [s.alias for s in scope.sources.values()])}"
         )
-
-    def _named_source(self, node: exp.Column, scope: Scope) -> Source:
-        level: Scope | None = scope
-        wanted = node.table.casefold()
-        while level is not None:
-            if wanted in level.sources:
-                source = level.sources[wanted]
-                node.set("table", exp.to_identifier(source.alias, quoted=True))
-                node.set("db", None)
-                node.set("catalog", None)
-                return source
-            level = level.outer
-        known = [source.alias for source in scope.sources.values()]
-        raise SqlRejected(advice.no_source(node.table, known, self.catalog))
-
-    def _tie(self, node: exp.Column, found: Field, key: str, alias: str | None, *, records: bool) -> None:
-        spell(node.this, found.name)
-        node.meta["field"] = found
-        node.meta["source"] = key
-        if records:
-            self._record(found)
-
-    def _tie_output(self, node: exp.Column, output: exp.Alias) -> None:
-        spell(node.this, output.alias)
-        inner = field_of(output.this)
-        node.meta["field"] = Field(
-            output.alias,
-            kind_of(output.this),
-            inner.table if inner else None,
-            inner.column if inner else None,
-        )
-        node.meta["output"] = True
-
-    def _record(self, found: Field) -> None:
-        if found.table is not None:
-            self.columns.setdefault((found.table.name, found.column.name if found.column else found.name))
+    return product

@@ -6,7 +6,7 @@ what is read, `write` gives the same rows, except that a maximum taken with a su
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -14,14 +14,15 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.building import Writer
 from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.comparing import bare, number
-from sqlrag_dspy.sql.conditions import Beyond, Groups, Subquery, groups_of, value_of
+from sqlrag_dspy.sql.conditions import Beyond, Groups, groups_of, value_of
 from sqlrag_dspy.sql.dates import sorts_as_text
-from sqlrag_dspy.sql.joins import Pair, is_unique
+from sqlrag_dspy.sql.from_clause import Joins, far_groups, pair_of, root_of, sources
+from sqlrag_dspy.sql.joins import Pair
 from sqlrag_dspy.sql.kinds import field_of, function_name
 from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.sql.shares import share_of
 from sqlrag_dspy.sql.spelling import dated
-from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Predicate, Sketch, Table, Value
+from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Sketch, Value
 
 _COMPARE: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -42,15 +43,6 @@ def read(sql: str, catalog: Catalog) -> Sketch | None:
         return None
 
 
-@dataclass
-class _Joins:
-    """The tables of a query and the equalities that join them."""
-
-    tables: list[Table] = field(default_factory=list)
-    pairs: set[Pair] = field(default_factory=set)
-    far: set[Pair] = field(default_factory=set)
-
-
 class _Reader:
     def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
         while isinstance(tree, exp.Subquery):
@@ -63,21 +55,21 @@ class _Reader:
             raise Beyond("a clause that sketches have not")
         self.tree = tree
         self.catalog = catalog
-        self.joins = _Joins()
+        self.joins = Joins()
         self.far: dict[str, Groups] = {}
         self.outputs = {
             each.alias.casefold(): each.this for each in tree.expressions if isinstance(each, exp.Alias)
         }
 
     def sketch(self) -> Sketch:
-        conditions = _sources(self.tree, self.catalog, self.joins)
+        conditions = sources(self.tree, self.catalog, self.joins)
         where = self.tree.args.get("where")
         terms = [*conditions, *(conjuncts(where.this) if where is not None else ())]
         plain, extreme = self._split(terms)
         filters: Groups = []
         for term in plain:
             filters += groups_of(term, self._subquery)
-        self.root = _root(self.joins)
+        self.root = root_of(self.joins)
         distinct = self.tree.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             raise Beyond("DISTINCT ON")
@@ -105,7 +97,7 @@ class _Reader:
         plain: list[exp.Expr] = []
         extreme = None
         for term in terms:
-            pair = _pair(term)
+            pair = pair_of(term)
             if pair is not None:
                 self.joins.pairs.add(pair)
                 continue
@@ -131,8 +123,8 @@ class _Reader:
         call = inner.expressions[0].unalias()
         if function_name(call) not in ("max", "min") or field_of(call.expressions[0]) != outer:
             raise Beyond("a subquery compared")
-        joins = _Joins()
-        if _sources(inner, self.catalog, joins) or [each.name for each in joins.tables] != [outer.table.name]:
+        joins = Joins()
+        if sources(inner, self.catalog, joins) or [each.name for each in joins.tables] != [outer.table.name]:
             raise Beyond("a subquery over another table")
         where = inner.args.get("where")
         groups = groups_of(where.this, self._subquery) if where is not None else []
@@ -147,7 +139,7 @@ class _Reader:
         return replace(sketch, order=((item, greatest),), limit=1)
 
     def _subquery(self, left: exp.Expr, query: exp.Expr) -> Groups:
-        groups = _far_groups(left, query, self.catalog, self.joins, self._subquery)
+        groups = far_groups(left, query, self.catalog, self.joins, self._subquery)
         for group in groups:
             for each in group:
                 before = self.far.setdefault(each.table, groups)
@@ -189,6 +181,8 @@ class _Reader:
         name = function_name(node)
         if name == "any_value" and len(node.expressions) == 1:
             return self._item(node.expressions[0])
+        if name in ("arg_min", "arg_max") and _stored(node.expressions[1]) == node.expressions[0]:
+            return replace(self._plain(node.expressions[0]), aggregate=_named(name[4:]))
         aggregate = name if name in ("min", "max") else ""
         if isinstance(node, exp.Sum | exp.Avg):
             aggregate = "sum" if isinstance(node, exp.Sum) else "avg"
@@ -200,7 +194,7 @@ class _Reader:
             column = self._column_of(plain)
             if aggregate in ("sum", "avg") and (plain.part or not column.is_number):
                 raise Beyond("a sum of what is no number")
-            _refuse_text_order(column.is_date and not plain.part, column)
+            _refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
             return replace(plain, aggregate=_named(aggregate))
         return self._plain(node)
 
@@ -219,7 +213,7 @@ class _Reader:
         return replace(plain, aggregate="count_distinct" if is_distinct else "count")
 
     def _plain(self, node: exp.Expr) -> Item:
-        node = bare(node)
+        node = _stored(node)
         found = field_of(node)
         if found is not None and found.table is not None and found.column is not None:
             return Item(found.table.name, found.column.name)
@@ -285,15 +279,18 @@ class _Reader:
             return ()
         found = []
         for each in order.expressions:
-            item = self._item(self._output(self._by_position(each.this)))
+            node = self._output(self._by_position(each.this))
+            item = self._item(node)
             descending = bool(each.args.get("desc"))
             if item.column is not None and item.aggregate != "count":
                 column = self._column_of(item)
-                _refuse_text_order(column.is_date and not item.part, column)
-                if not descending and column.profile.null_share and not self._excludes_null(item, filters):
+                is_raw = isinstance(node, exp.Column)
+                _refuse_text_order(column.is_date and not item.part and is_raw, column)
+                is_first = bool(each.args.get("nulls_first"))
+                says = bool(each.meta.get("says_nulls"))
+                has_nulls = column.profile.null_share and not self._excludes_null(item, filters)
+                if has_nulls and (is_first if says else not descending):
                     raise Beyond("NULLs first")
-            if each.args.get("nulls_first") and each.meta.get("says_nulls"):
-                raise Beyond("NULLs first")
             found.append((item, descending))
         return tuple(found)
 
@@ -349,6 +346,12 @@ class _Reader:
 # --- pieces without a reader ------------------------------------------------------------------------
 
 
+def _stored(node: exp.Expr) -> exp.Expr:
+    """The column inside TRY_STRPTIME(column, …), which `check` and `write` put around text dates."""
+    node = bare(node)
+    return bare(node.expressions[0]) if function_name(node) == "try_strptime" else node
+
+
 def _one_value_each(first: Groups, second: Groups) -> bool:
     """Whether each asks for one value of the same column, which `write` keeps apart as two rows."""
     both = [*first, *second]
@@ -364,108 +367,3 @@ def _named(aggregate: str) -> Aggregate:
 def _refuse_text_order(is_date: bool, column: Column) -> None:
     if is_date and column.profile.date_formats and not sorts_as_text(column):
         raise Beyond("dates ordered as text")
-
-
-def _sources(tree: exp.Select, catalog: Catalog, joins: _Joins) -> list[exp.Expr]:
-    """The tables of FROM and JOIN into `joins`; conditions of ON as terms."""
-    start = tree.args.get("from_")
-    if start is None:
-        raise Beyond("no table")
-    conditions: list[exp.Expr] = []
-    every = [start.this, *(each.this for each in tree.args.get("joins") or ())]
-    for node in every:
-        if (
-            not isinstance(node, exp.Table)
-            or not isinstance(node.this, exp.Identifier)
-            or node.args.get("joins")
-        ):
-            raise Beyond("a source that is no table")
-        table = catalog.table(node.name)
-        if table is None or table in joins.tables:
-            raise Beyond("a table twice")
-        joins.tables.append(table)
-    for join in tree.args.get("joins") or ():
-        if join.side or join.kind not in ("", "INNER", "CROSS") or join.method:
-            raise Beyond("an outer join")
-        on, using = join.args.get("on"), join.args.get("using")
-        if on is not None:
-            conditions += conjuncts(on)
-        for column in using or ():
-            here = catalog.table(join.this.name)
-            holders = [
-                each for each in joins.tables if each.column(column.name) is not None and each is not here
-            ]
-            if here is None or len(holders) != 1:
-                raise Beyond("USING over several tables")
-            joins.pairs.add(frozenset({(here.name, column.name), (holders[0].name, column.name)}))
-    return conditions
-
-
-def _pair(term: exp.Expr) -> Pair | None:
-    """Two stored columns of different tables set equal."""
-    if not isinstance(term, exp.EQ):
-        return None
-    left, right = field_of(term.this), field_of(term.expression)
-    if left is None or right is None or left.table is None or right.table is None:
-        return None
-    if left.column is None or right.column is None or left.table.name == right.table.name:
-        return None
-    return frozenset({(left.table.name, left.column.name), (right.table.name, right.column.name)})
-
-
-def _root(joins: _Joins) -> Table:
-    """The table of which each row shows at most once in the join: all others are reached by keys."""
-    for table in joins.tables:
-        reached, stack = {table.name}, [table.name]
-        while stack:
-            here = stack.pop()
-            for goal in joins.tables:
-                if goal.name in reached:
-                    continue
-                columns = tuple(
-                    name
-                    for pair in joins.pairs
-                    if {each[0] for each in pair} == {here, goal.name}
-                    for owner, name in pair
-                    if owner == goal.name
-                )
-                if columns and is_unique(goal, columns):
-                    reached.add(goal.name)
-                    stack.append(goal.name)
-        if len(reached) == len(joins.tables):
-            return table
-    raise Beyond("a join that multiplies rows")
-
-
-def _far_groups(
-    left: exp.Expr, query: exp.Expr, catalog: Catalog, joins: _Joins, subquery: Subquery
-) -> Groups:
-    """`key IN (SELECT …)` or EXISTS (SELECT …) as predicates on the table inside."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    plain = ("distinct", "group", "having", "order", "limit", "with_", "joins")
-    if not isinstance(query, exp.Select) or any(query.args.get(key) for key in plain):
-        raise Beyond("a subquery that is more than a filter")
-    inside = _Joins()
-    _sources(query, catalog, inside)
-    where = query.args.get("where")
-    terms = list(conjuncts(where.this)) if where is not None else []
-    if isinstance(left, exp.Exists):
-        links = [term for term in terms if _pair(term) is not None]
-        terms = [term for term in terms if _pair(term) is None]
-        if not links:
-            raise Beyond("EXISTS without a link")
-        key = next(each for each in _pair(links[0]) or () if each[0] == inside.tables[0].name)[1]
-        joins.far |= {pair for term in links if (pair := _pair(term)) is not None}
-    else:
-        if len(query.expressions) != 1:
-            raise Beyond("IN over several columns")
-        pair = _pair(exp.EQ(this=left.copy(), expression=query.expressions[0].unalias().copy()))
-        if pair is None:
-            raise Beyond("IN over no key")
-        joins.far.add(pair)
-        key = next(name for owner, name in pair if owner == inside.tables[0].name)
-    groups: Groups = []
-    for term in terms:
-        groups += groups_of(term, subquery)
-    return groups or [(Predicate(inside.tables[0].name, key, "not null"),)]
