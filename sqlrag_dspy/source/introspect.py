@@ -120,8 +120,9 @@ def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTabl
     relation, rowid = f"src.main.{quoting.name(name)}", ""
     if "rowid" not in names:
         rowid = "rowid" if has_rowid else "row_number() OVER ()"
-    if is_virtual or any(row[6] in ("2", "3") for row in info):
-        # The scanner does not see generated columns, nor tell hidden ones; SQLite itself does.
+    is_keyed = not is_view and not has_rowid
+    if is_virtual or is_keyed or any(row[6] in ("2", "3") for row in info):
+        # The scanner misses generated columns, shows hidden ones, and counts rows by rowid; SQLite itself does not.
         items = [quoting.name(column.name) for column in columns]
         if rowid == "rowid":
             items.append('rowid AS "rowid"')
@@ -201,9 +202,9 @@ def _resolve(tables: list[RawTable]) -> list[RawTable]:
 
 def _read_duckdb(engine: Engine) -> tuple[list[RawTable], list[tuple[str, str]]]:
     listed = engine.trusted(
-        "SELECT schema_name, table_name, false AS v FROM duckdb_tables() WHERE database_name = 'src' AND NOT internal "
-        "UNION ALL SELECT schema_name, view_name, true FROM duckdb_views() WHERE database_name = 'src' "
-        "AND NOT internal ORDER BY 1 = 'main' DESC, 1, 2"
+        "SELECT * FROM (SELECT schema_name AS s, table_name AS t, false AS v FROM duckdb_tables() "
+        "WHERE database_name = 'src' AND NOT internal UNION ALL SELECT schema_name, view_name, true "
+        "FROM duckdb_views() WHERE database_name = 'src' AND NOT internal) ORDER BY s <> 'main', s, t"
     )
     constraints = engine.trusted(
         "SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, "

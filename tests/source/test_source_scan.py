@@ -1,0 +1,128 @@
+"""Reading in bulk: verbatim, streamed, by keys, and equal to what a query gives."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sqlrag_dspy.errors import SourceError
+from sqlrag_dspy.settings import Limits
+from sqlrag_dspy.source import open_source
+from sqlrag_dspy.source import scan as scanning
+from sqlrag_dspy.types import CheckedSql
+
+
+def test_a_5_mb_document_comes_whole(make):
+    big = "ÿ€𝄞 word " * 600_000
+    source = make(
+        "CREATE TABLE doc (id INTEGER PRIMARY KEY, body TEXT)",
+        {"INSERT INTO doc VALUES (?,?)": [(1, "short"), (2, big), (3, None)]},
+    )
+    assert len(big.encode()) > 5_000_000
+    assert list(source.scan("doc", ["body"])) == [("short",), (big,), (None,)]
+    assert list(source.scan("doc", ["id", "body"], [2])) == [(2, big)]
+
+
+def test_a_5_mb_document_with_a_bad_byte_is_mended(make):
+    raw = ("héllo " * 800_000).encode() + b"\xff" + b"end"
+    source = make("CREATE TABLE doc (id INTEGER PRIMARY KEY, body TEXT)")
+    source.close()
+    path = Path(source.url.removeprefix("sqlite:///"))
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO doc VALUES (1, CAST(? AS TEXT))", (raw,))
+    connection.commit()
+    connection.close()
+    with open_source(str(path), limits=Limits()) as source:
+        assert list(source.scan("doc", ["body"])) == [(raw.decode("utf-8", "replace"),)]
+
+
+def test_many_rows_in_pages_and_thousands_of_keys(make, monkeypatch):
+    rows = [(i * 2, f"value {i}") for i in range(60_000)]
+    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)", {"INSERT INTO t VALUES (?,?)": rows})
+    assert list(source.scan("t", ["id", "s"])) == rows
+    keys = [key for key, _ in rows[:7000]] + [1, 3]
+    assert sorted(source.scan("t", ["id", "s"], keys)) == rows[:7000]
+    assert list(source.scan("t", ["s"], [])) == []
+    monkeypatch.setattr(scanning, "PAGE_ROWS", 7)
+    assert list(source.scan("t", ["id"], None))[:100] == [(i * 2,) for i in range(100)]
+
+
+def test_pages_of_a_view_and_of_a_table_without_row_numbers(make, monkeypatch):
+    monkeypatch.setattr(scanning, "PAGE_ROWS", 7)
+    rows = [(f"k{i:03}", i) for i in range(100)]
+    source = make(
+        "CREATE TABLE w (k TEXT PRIMARY KEY, n INT) WITHOUT ROWID; CREATE VIEW v AS SELECT k, n + 1 AS m FROM w",
+        {"INSERT INTO w VALUES (?,?)": rows},
+    )
+    assert list(source.scan("w", ["k", "n"])) == rows
+    assert list(source.scan("v", ["k", "m"])) == [(k, n + 1) for k, n in rows]
+
+
+def test_queries_run_between_pages(make, monkeypatch):
+    monkeypatch.setattr(scanning, "PAGE_ROWS", 2)
+    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY)", {"INSERT INTO t VALUES (?)": [(i,) for i in range(7)]})
+    for (number,) in source.scan("t", ["id"]):
+        assert source.execute(CheckedSql(f"SELECT {number}", (), ())).values == ((number,),)
+
+
+def test_a_key_stored_as_text_in_a_number_column_is_found(make):
+    source = make(
+        "CREATE TABLE t (k, s TEXT)",
+        {"INSERT INTO t VALUES (?,?)": [*((i, f"s{i}") for i in range(30)), ("77", "as text")]},
+    )
+    assert source.catalog.table("t").key == ("k",)
+    assert sorted(source.scan("t", ["k", "s"], [5, 77])) == [(5, "s5"), (77, "as text")]
+
+
+def test_wrong_names_get_one_line(make):
+    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)")
+    with pytest.raises(SourceError, match="no table 'u'"):
+        source.scan("u", ["s"])
+    with pytest.raises(SourceError, match="no column 'z' in t"):
+        list(source.scan("t", ["z"]))
+
+
+def test_distinct_and_matching(make):
+    texts = ["Renée Zellweger", "RENEE SMITH", "Ada", "Ada", "", None, "100% O'Brien_x"]
+    source = make("CREATE TABLE t (s TEXT)", {"INSERT INTO t VALUES (?)": [(t,) for t in texts]})
+    assert source.distinct("t", "s", 2) == [("Ada", 2), ("100% O'Brien_x", 1)]
+    assert source.matching("t", "s", "renee", 10) == ["RENEE SMITH", "Renée Zellweger"]
+    assert source.matching("t", "s", "% o'", 10) == ["100% O'Brien_x"]
+    assert source.matching("t", "s", "_", 10) == ["100% O'Brien_x"]
+
+
+stored = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(max_size=8),
+    st.binary(max_size=8),
+    st.sampled_from(["2024-01-02", "20240102", "0", "1", "true", "1e5", " 7 ", "007", "", "3.10"]),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    kind=st.sampled_from(["", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "DATE", "TIMESTAMP", "BOOLEAN"]),
+    values=st.lists(stored, max_size=12),
+)
+def test_scan_gives_what_a_query_gives_whatever_is_stored(tmp_path_factory, kind, values):
+    path = tmp_path_factory.mktemp("any") / "data.db"
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, v {kind})")
+    connection.executemany("INSERT INTO t(v) VALUES (?)", [(v,) for v in values])
+    connection.commit()
+    connection.close()
+    with open_source(str(path), limits=Limits()) as source:
+        table = source.catalog.table("t")
+        assert table is not None
+        queried = source.execute(CheckedSql("SELECT id, v FROM t ORDER BY id", (), ())).values
+        assert tuple(source.scan("t", ["id", "v"])) == queried
+        by_key = source.scan("t", ["id", "v"], [key for key, _ in queried])
+        assert tuple(sorted(by_key, key=lambda row: row[0])) == queried
+        assert len(queried) == len(values)
+        assert sum(v is None for v in values) <= sum(v is None for _, v in queried)
