@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def _kind(restriction: Restriction, linker: Linker) -> str:
     _, name, sign, value = restriction
     columns = [c for t in linker.catalog.tables if (c := t.column(name))]
     if any(c.is_date for c in columns):
-        return "date"
+        return "date" if re.match(r"\d{4}-\d\d-\d\d", str(value)) else "other"
     return "number" if isinstance(value, float) else "value" if sign in ("=", "!=") else "other"
 
 

@@ -34,6 +34,8 @@ class DateMention:
     score: float = 1.0
     assumed_year: int | None = None
     is_negated: bool = False
+    bound: str = ""
+    """How an open interval was said: since, after, before or until."""
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ def _open_end(text: str, mention: DateMention) -> DateMention:
                 start=start,
                 end=mention.end + closer.end(),
                 interval=_one_sided(interval, kind),
+                bound=kind,
                 score=1.0,
             )
     for pattern, kind in _OPENERS:
@@ -160,7 +161,11 @@ def _open_end(text: str, mention: DateMention) -> DateMention:
         if opener:
             start = opener.start() + len(opener.group()) - len(opener.group().lstrip())
             return replace(
-                mention, start=start, interval=_one_sided(interval, kind), score=max(mention.score, 0.95)
+                mention,
+                start=start,
+                interval=_one_sided(interval, kind),
+                bound=kind,
+                score=max(mention.score, 0.95),
             )
     return replace(mention, is_negated=bool(_NOT.search(before)))
 

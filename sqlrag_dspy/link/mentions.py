@@ -168,12 +168,17 @@ def _weigh_exact(
             score *= 0.75
     elif text != form.words:
         score *= 0.93 if len(words) == 1 else 0.97
-    if window.is_hyphenated and not window.is_quoted:
+    if window.is_hyphenated and not window.is_quoted and not (window.is_capital or words[0].is_capital):
         score *= 0.6
     ordinary = all(is_ordinary(w.text) for w in words)
     kind = entry.home.kind
     if kind == "category":
-        if not window.is_quoted and ordinary and not window.is_supported:
+        if (
+            not window.is_quoted
+            and (ordinary or len(text) <= 3)
+            and text.isalpha()
+            and not window.is_supported
+        ):
             score *= 0.66 if len(text) > 3 else 0.45
     elif kind == "person" and form.part in ("surname", "first"):
         sure = window.is_named or window.is_quoted or window.is_capital
@@ -310,6 +315,13 @@ def _weigh_near(window: _Window, entry: Entry, form: Form, errors: int) -> Itera
     words, kind = window.words, entry.home.kind
     if form.part == "segment" or (form.part == "synonym" and errors and len(form.joined) < 6):
         return
+    letters = window.letters
+    if (
+        errors > 1
+        and kind == "category"
+        and (letters.startswith(form.joined) or form.joined.startswith(letters))
+    ):
+        return  # a derived word ("photographer"), not a slip
     pieces = form.words.split()
     if len(words) == 1 and errors and kind == "person" and form.part in ("surname", "first"):
         sure = window.is_named or window.is_capital or window.is_quoted

@@ -51,6 +51,7 @@ def find_named(
             kept = tuple(
                 replace(n, score=n.score * 0.8) if n.language and n.language not in languages else n
                 for n in listed
+                if not n.is_counted or last.text[-1] in "sn"
             )
             if kept:
                 found.append(_span(text, words, first, count, kept))

@@ -232,6 +232,9 @@ class Names:
         for key, score in phrases.items():
             self._add(key, replace(named, score=score, is_counted=key == counted))
         for key, score in phrases.items():
+            # a word of many senses ("nota": article, comment, grade, note) vouches less for each
+            meanings = sum(c.startswith("nouns.") for c in load().concepts.get(key, ()))
+            score *= 1.0 if meanings <= 2 else 0.8 if meanings == 3 else 0.6
             for concept, synonym in load().synonyms(key, kinds=("nouns",)):
                 if synonym.key in _NOT_NAMES and synonym.key not in phrases:
                     continue
@@ -309,7 +312,7 @@ def year_column(table: Table) -> Column | None:
         low, high = column.profile.minimum, column.profile.maximum
         named = not {"year", "jaar", "ano"}.isdisjoint(name_words(column.name))
         if named and (
-            not isinstance(low, int) or not isinstance(high, int) or (low >= 1000 and high <= 2999)
+            not isinstance(low, int) or not isinstance(high, int) or (low >= -9999 and 1000 <= high <= 2999)
         ):
             return column
     return None

@@ -76,6 +76,12 @@ _LABELS = re.compile(
 )
 
 
+_ONE_UNIT = re.compile(
+    r"(?<!\w)(?:an?|una?|een)(?=\s+(?:hour|hora|uur|minute|minuto|minuut|day|dia|dag|week|semana|met(?:re|er|ro)|kilo|"
+    r"kilomet(?:re|er|ro)|litre|liter|litro)\b)"
+)
+
+
 def _listed(text: str, start: int) -> dict[str, int]:
     return {word: number for number, group in enumerate(text.split("/"), start) for word in group.split()}
 
@@ -272,6 +278,9 @@ def _numerals(text: str, languages: frozenset[str]) -> list[_Numeral]:
         if value_of_words is not None:
             weak = match.group() in _WEAK
             found.append(_Numeral(match.start(), match.end(), value_of_words, False, False, False, weak))
+    for match in _ONE_UNIT.finditer(text):
+        if not any(match.start() < n.end and n.start < match.end() for n in found):
+            found.append(_Numeral(match.start(), match.end(), 1, False, False, False, True))
     for match in _LABELS.finditer(text):
         if not any(match.start() < n.end and n.start < match.end() for n in found):
             value = ORDINALS[match["word"]] if match["word"] else int(match["digits"])

@@ -187,6 +187,8 @@ def ordinary_words() -> tuple[frozenset[str], ...]:
 @lru_cache(maxsize=16384)
 def is_ordinary(word: str) -> bool:
     """Is the folded word, or its singular, a common word of one of the languages?"""
+    if not word.isalpha():
+        return False
     if len(word) < 3 or word in STOPS:
         return True
     forms = {word, *(word[: -len(e)] for e in ("s", "es", "n", "en") if word.endswith(e) and len(word) > 4)}

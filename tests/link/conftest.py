@@ -23,8 +23,9 @@ def _profile(values: Sequence[Value]) -> Profile:
     nulls = 1 - len(filled) / max(1, len(values))
     if not filled:
         return Profile("empty", nulls)
-    if all(isinstance(v, int) for v in filled):
-        return Profile("integer", nulls, len(counts), minimum=min(filled), maximum=max(filled))  # type: ignore[type-var]
+    whole = [v for v in filled if isinstance(v, int)]
+    if len(whole) >= 0.9 * len(filled):
+        return Profile("integer", nulls, len(counts), minimum=min(whole), maximum=max(whole))
     if all(isinstance(v, (int, float)) for v in filled):
         return Profile("number", nulls, len(counts), minimum=min(filled), maximum=max(filled))  # type: ignore[type-var]
     texts = [str(v) for v in filled]

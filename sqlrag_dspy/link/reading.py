@@ -1,0 +1,113 @@
+"""One question being read: its words, what they name, and the tables it seems to be about.
+
+The rooms that make links (values, when, amounts) share it. Leaves out making them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+from sqlrag_dspy.link.named import NamedSpan, find_named
+from sqlrag_dspy.link.names import Named, Names
+from sqlrag_dspy.link.text import Folded, Word, likely_languages
+from sqlrag_dspy.types import Catalog, Column, Link, LinkKind, Table, Value
+
+
+class Reading:
+    """A folded question with the names found in it; `tables` are those it is about, likeliest first."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        names: Names,
+        main: Table | None,
+        folded: Folded,
+        listed: list[Word],
+        today: date,
+    ) -> None:
+        self.catalog, self.names, self.main = catalog, names, main
+        self.folded, self.words, self.today = folded, listed, today
+        self.text = folded.text
+        self.languages = likely_languages([w.text for w in listed])
+        self.named = find_named(folded.text, listed, names, self.languages, self.measured)
+        self.tables = self._tables()
+
+    def measured(self, columns: Sequence[str]) -> Iterable[tuple[Table, Column]]:
+        """The columns that measure a concept, one a table."""
+        for table in self.catalog.tables:
+            column = self.names.measured_by(columns, table)
+            if column is not None:
+                yield table, column
+
+    def column_of(self, named: Named) -> tuple[Table, Column] | None:
+        """The table and column that are named; None for a table, or a name the catalog lacks."""
+        table = self.catalog.table(named.table)
+        column = table.column(named.column) if table and named.column else None
+        return (table, column) if table is not None and column is not None else None
+
+    def rank(self, table: str) -> int:
+        """The place of a table among those the question is about; one past the last for any other."""
+        return next((n for n, t in enumerate(self.tables) if t.name == table), len(self.tables))
+
+    def neighbours(self) -> Iterable[Table]:
+        """Tables that a foreign key joins to those asked about."""
+        asked = {t.name for t in self.tables}
+        sources = {k.table for t in self.tables for k in t.foreign_keys}
+        for table in self.catalog.tables:
+            if table.name not in asked and (
+                table.name in sources or asked & {k.table for k in table.foreign_keys}
+            ):
+                yield table
+
+    def named_near(self, table: str, column: str, start: int, end: int) -> bool:
+        """Is a column named right before or after a folded span?"""
+        return any(
+            (0 <= start - span.end <= 8 or 0 <= span.start - end <= 2)
+            and any(n.table == table and n.column == column and n.score >= 0.5 for n in span.found)
+            for span in self.named
+        )
+
+    def link(
+        self,
+        kind: LinkKind,
+        start: int,
+        end: int,
+        *,
+        score: float,
+        table: str | None = None,
+        column: str | None = None,
+        op: str = "",
+        value: Value = None,
+        upper: Value = None,
+        grain: str = "",
+        concept: str = "",
+        also: tuple[Value, ...] = (),
+    ) -> Link:
+        """A link over a folded span, placed in the original question."""
+        a, b = self.folded.span(start, end)
+        text, kept = self.folded.original[a:b], max(0.0, min(score, 1.0))
+        return Link(kind, a, b, text, table, column, op, value, upper, grain, concept, kept, also)
+
+    def _tables(self) -> list[Table]:
+        """Named tables, else those that alone have a named column; then the main table."""
+        votes: dict[str, float] = {}
+        for span in self.named:
+            for named in span.found:
+                if not named.column and named.score >= 0.6:
+                    votes[named.table] = max(votes.get(named.table, 0.0), named.score * len(span.text))
+        if not votes:
+            for span in self.named:
+                tables = {n.table for n in span.found if n.score >= 0.9}
+                if len(tables) == 1 and not span.found[0].end:
+                    name = tables.pop()
+                    votes[name] = votes.get(name, 0.0) + len(span.text)
+        ranked = [t for name in sorted(votes, key=lambda n: -votes[n]) if (t := self.catalog.table(name))]
+        if self.main is not None and self.main not in ranked:
+            ranked.append(self.main)
+        return ranked
+
+
+def is_table(span: NamedSpan) -> bool:
+    """Does a span name a table first of all?"""
+    return not span.found[0].column
