@@ -134,7 +134,14 @@ def write_vectors(path: Path, dimensions: int, parts: Sequence[NDArray[np.float3
         if len(part):
             index.add(np.ascontiguousarray(part, dtype=np.float32))
     temporary = path.with_suffix(".tmp")
-    faiss.write_index(index, str(temporary))
+    try:
+        faiss.write_index(index, str(temporary))
+    except RuntimeError as error:
+        temporary.unlink(missing_ok=True)
+        raise IndexUnusable(
+            f"the vectors {temporary} could not be written (disk full or folder not writable); "
+            "the previous index still serves; check space and rights of that folder"
+        ) from error
     descriptor = os.open(temporary, os.O_RDONLY)
     try:
         os.fsync(descriptor)

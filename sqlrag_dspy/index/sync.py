@@ -6,6 +6,7 @@ one generation, or none does. Leaves out: when to sync, and reading anything but
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,8 @@ from sqlrag_dspy.index import lexical, store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.table_sync import TableSync, Totals
 from sqlrag_dspy.types import RowReader, Table
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EFBIG)
 
 
 @dataclass(frozen=True)
@@ -67,20 +70,23 @@ def sync(
                 connection.execute("COMMIT")
             else:
                 connection.execute("ROLLBACK")
-            _tidy(connection, store_path)
         except BaseException as error:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             for path in written:
                 path.unlink(missing_ok=True)
-            if isinstance(error, (sqlite3.Error, OSError)):
+            is_disk = isinstance(error, OSError) and error.errno in _DISK_ERRORS
+            connection.close()
+            if isinstance(error, sqlite3.Error) or is_disk:
                 raise IndexUnusable(
                     f"the index in {store_path} could not be written ({error}); the previous one "
                     "still serves; check space and rights of that folder"
                 ) from error
             raise
-        finally:
-            connection.close()
+        # The new generation stands; what may fail now is only the removal of leftovers.
+        with suppress(sqlite3.Error, OSError):
+            _tidy(connection, store_path)
+        connection.close()
     return SyncReport(
         totals.seen, totals.added, totals.changed, totals.deleted, totals.chunks,
         round(time.perf_counter() - begun, 3), generation,
@@ -148,9 +154,8 @@ def _sync_tables(
             id_ = int(cursor.lastrowid or 0)
             lexical.create(connection, id_)
             totals.is_dirty = True
-        work = TableSync(connection, folder, reader, spec, id_, encoders)
+        work = TableSync(connection, folder, reader, spec, id_, encoders, written)
         work.run(lambda seen: progress and progress(seen, max(expected, seen)), totals)
-        written += work.written
     return totals
 
 

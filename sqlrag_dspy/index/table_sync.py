@@ -95,7 +95,8 @@ class TableSync:
     spec: store.Spec
     id: int
     encoders: Sequence[Embedder]
-    written: list[Path] = field(default_factory=list)
+    written: list[Path]
+    """Vector files made so far, to be removed when the sync fails."""
     _pending: list[str] = field(default_factory=list)
     _embedded: list[list[NDArray[np.float32]]] = field(default_factory=list)
     _known_texts: dict[bytes, int] = field(default_factory=dict)
