@@ -79,6 +79,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     mentions = find_mentions(
         reading.folded, reading.words, values, reading.languages, places, reading.names.table_nouns
     )
+    found = [k for k in found if k.kind not in ("table", "column") or not _is_tail(reading, k, mentions)]
     found.extend(_value_links(reading, mentions))
     found.extend(link for p in find_parts(reading.text, busy) for link in part_links(reading, p))
     return _settle_participles(reading, found, busy, numbers)
@@ -101,6 +102,14 @@ def _name_links(reading: Reading) -> Iterable[Link]:
                 grain=_holds(home[1]) if home else "",
                 score=named.score - (0.03 * min(reading.rank(named.table), 3) if home else 0.0),
             )
+
+
+def _is_tail(reading: Reading, link: Link, mentions: list[Mention]) -> bool:
+    """The end of a compound names something only if it is an amount or date, or its beginning is a value."""
+    for span in reading.named:
+        if span.is_compound and reading.folded.span(span.start, span.end) == (link.start, link.end):
+            return link.grain not in ("number", "date") and not any(m.end == span.start for m in mentions)
+    return False
 
 
 def _value_links(reading: Reading, mentions: list[Mention]) -> Iterable[Link]:

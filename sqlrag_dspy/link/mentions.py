@@ -173,8 +173,11 @@ def _weigh_exact(
     ordinary = all(is_ordinary(w.text) for w in words)
     kind = entry.home.kind
     if kind == "category":
+        original = folded.original[slice(*folded.span(window.start, window.end))]
+        is_code = original == entry.value and original.isupper() and not folded.original.isupper()
         if (
             not window.is_quoted
+            and not is_code
             and (ordinary or len(text) <= 3)
             and text.isalpha()
             and not window.is_supported

@@ -26,8 +26,13 @@ class NamedSpan:
     count: int
     text: str
     found: tuple[Named, ...]
+    is_compound: bool = False
+    """The end of a longer word ("totaalbudget")."""
 
 
+_REQUESTS = word_set(
+    "summarise summarize summarised summarized summarising summarizing resume resumen resumir samenvatten describe"
+)
 _IMPERATIVES = word_set("show list name count number rate report order state date")
 _AFTER_IMPERATIVE = word_set("me all the every us each of")
 _MOST_LOOKUPS = 60
@@ -56,7 +61,13 @@ def find_named(
             if kept:
                 found.append(_span(text, words, first, count, kept))
         known = found and found[-1].first == first
-        if not known and len(word.text) >= 5 and word.text.isalpha() and not is_ordinary(word.text):
+        if (
+            not known
+            and word.text not in _REQUESTS
+            and len(word.text) >= 5
+            and word.text.isalpha()
+            and not is_ordinary(word.text)
+        ):
             lookups += 1
             near = names.find_misspelt(stems[first]) if lookups <= _MOST_LOOKUPS else []
             if near:
@@ -74,7 +85,9 @@ def _compound(text: str, word: Word, first: int, names: Names) -> Iterable[Named
             replace(n, score=n.score * 0.85) for n in names.find(stem(word.text[cut:])) if n.score >= 0.75
         )
         if kept:
-            yield NamedSpan(word.start + cut, word.end, first, 1, text[word.start + cut : word.end], kept)
+            yield NamedSpan(
+                word.start + cut, word.end, first, 1, text[word.start + cut : word.end], kept, True
+            )
             return
 
 

@@ -163,8 +163,8 @@ class Names:
             phrases.setdefault(stem(parts[-1]), 0.7)
         self._add_phrases(phrases, Named(table.name, "", 0.0), synonym_factor=0.85)
         if table == main_table(self._catalog):
+            self._add(stem("record"), Named(table.name, "", 0.58, "record"))
             for word in (
-                "record",
                 "row",
                 "entry",
                 "item",

@@ -162,7 +162,7 @@ _BEFORE: list[tuple[re.Pattern[str], str, bool]] = [
         (r"\b(?:up\s+to|until|hasta|tot|tot\s+en\s+met)", "<=", False),
         (
             r"\b(?:more\s+than|greater\s+than|larger\s+than|bigger\s+than|higher\s+than|above|over|exceed(?:s|ing)?|"
-            r"upwards\s+of|beyond|in\s+excess\s+of|north\s+of|mas\s+de|mas\s+que|mayor(?:es)?\s+(?:de|que|a)|"
+            r"upwards\s+of|beyond|(?:run|runs|go|goes)\s+past|in\s+excess\s+of|north\s+of|mas\s+de|mas\s+que|mayor(?:es)?\s+(?:de|que|a)|"
             r"superior(?:es)?\s+a|superan?|superando|por\s+encima\s+de|por\s+arriba\s+de|meer\s+dan|groter\s+dan|hoger\s+dan|boven)"
             r"(?:\s+de)?",
             ">",
@@ -201,6 +201,13 @@ _AFTER: list[tuple[re.Pattern[str], str]] = [
         "<=",
     ),
 ]
+
+
+_OPPOSITE = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
+_NOTHING = re.compile(
+    r"\b(?:nothing|none|never|not|isn't|aren't|nada|ninguno|ninguna|nunca|no|niets|nooit|niet|geen)\s+"
+    r"(?:is\s+|are\s+|of\s+|que\s+sea\s+|sea\s+|sean\s+)?$"
+)
 
 
 @cache
@@ -276,7 +283,7 @@ def _numerals(text: str, languages: frozenset[str]) -> list[_Numeral]:
             continue
         value_of_words = _value_of_words(match.group())
         if value_of_words is not None:
-            weak = match.group() in _WEAK
+            weak = _WEAK.issuperset(match.group().split())
             found.append(_Numeral(match.start(), match.end(), value_of_words, False, False, False, weak))
     for match in _ONE_UNIT.finditer(text):
         if not any(match.start() < n.end and n.start < match.end() for n in found):
@@ -402,8 +409,10 @@ def _compared(text: str, numeral: _Numeral, languages: frozenset[str]) -> Number
         else:
             for pattern, sign in _AFTER:
                 if pattern.match(after):
-                    op, firm = sign, firm
+                    op = sign
                     break
+    if op in _OPPOSITE and (denied := _NOTHING.search(text[:start])):
+        start, op = denied.start(), _OPPOSITE[op]  # "nothing shorter than 500 words"
     if numeral.is_weak and not op:
         return None
     return NumberMention(
