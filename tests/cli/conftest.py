@@ -77,7 +77,7 @@ class Outcome:
         assert self.code == 1, (self.code, self.out, self.err)
         assert self.err.count("\n") == 1, self.err
         assert self.err.startswith("sqlrag: "), self.err
-        assert "unexpected" not in self.err, self.err
+        assert not self.err.startswith("sqlrag: unexpected"), self.err
         for text in told:
             assert text in self.err, self.err
         return self.err
