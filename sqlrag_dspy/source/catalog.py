@@ -16,7 +16,8 @@ from sqlrag_dspy.errors import QueryFailed, SourceError
 from sqlrag_dspy.source import choose, quoting
 from sqlrag_dspy.source.execute import Engine, refusal
 from sqlrag_dspy.source.introspect import RawTable, read_tables
-from sqlrag_dspy.source.profile import Measured, measure
+from sqlrag_dspy.source.measured import Measured
+from sqlrag_dspy.source.profile import measure
 from sqlrag_dspy.source.reading import Reading
 from sqlrag_dspy.types import Catalog, Column, ForeignKey, Profile, Table
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlrag_dspy.errors import SourceError
 from sqlrag_dspy.source.introspect import RawTable
-from sqlrag_dspy.source.profile import Measured
+from sqlrag_dspy.source.measured import Measured
 
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import TableSettings

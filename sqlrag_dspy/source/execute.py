@@ -6,6 +6,7 @@ next question starts a new one. Leaves out what is asked: see `catalog`, `scan` 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -47,7 +48,7 @@ class _Process:
 
     def __init__(self, place: Place, limits: Limits) -> None:
         self.owner = os.getpid()
-        self.errors: IO[bytes] = tempfile.TemporaryFile()
+        self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
         # -P: no folder is put before the standard library, so files beside the script cannot shadow it.
         self.child = subprocess.Popen(
             [sys.executable, "-P", str(WORKER)],
@@ -112,10 +113,8 @@ def _end(child: subprocess.Popen[bytes], owner: int) -> None:
     child.wait()
     for stream in (child.stdin, child.stdout):
         if stream is not None:
-            try:
+            with contextlib.suppress(OSError):
                 stream.close()
-            except OSError:
-                pass
 
 
 class Engine:

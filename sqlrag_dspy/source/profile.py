@@ -2,22 +2,25 @@
 
 Declared types are hints only, since SQLite stores anything anywhere. One pass over the table keeps a short
 prefix, the length and a hash of each value in the worker's memory; everything else is measured on that. Over
-SAMPLE rows a fixed random sample stands for the table, and distinct counts are then estimates. Leaves out
-which columns are keys, filters or searched texts: see `choose`.
+SAMPLE rows a fixed random sample decides the types, and `whole` asks the table itself for the rest; distinct
+counts are then estimates. Leaves out which columns are keys, filters or searched texts: see `choose`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from sqlrag_dspy.source import dates, quoting
+from sqlrag_dspy.source import counting, dates, quoting
+from sqlrag_dspy.source.counting import PREFIX, Counts
 from sqlrag_dspy.source.execute import Engine
 from sqlrag_dspy.source.introspect import RawColumn, RawTable
-from sqlrag_dspy.types import Found, Profile, Value
+from sqlrag_dspy.source.measured import Measured
+from sqlrag_dspy.source.whole import refine
+from sqlrag_dspy.types import Found, Profile
 
-SAMPLE = 200_000
-PREFIX = 300
-"""Characters of a value that are looked at."""
+SAMPLE = 100_000
+SAMPLE_CELLS = 4_000_000
+"""Values kept in memory at most: a very wide table is sampled by fewer rows."""
 FIT = 0.95
 """Share of the values that must fit a number type."""
 DATE_FIT = 0.9
@@ -27,26 +30,6 @@ MOST_VALUES = 200
 """Distinct values that a categorical column may have."""
 PROSE_LENGTH, PROSE_WORDS = 100, 12
 """Mean characters and words from which a text is prose: reviews have 149 and 24, titles 66 and 11."""
-
-_INTEGER = r"\s*[+-]?\d{1,18}\s*"
-_NUMBER = r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[Ii]nf)\s*"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A column's profile, the SQL expression that reads it, and what to warn of.
-
-    `is_unique`: no two rows share a value, and none is NULL or blank. `words` is the mean of a value.
-    `max_length` is in characters.
-    """
-
-    raw: RawColumn
-    profile: Profile
-    reading: str
-    warnings: tuple[str, ...] = ()
-    is_unique: bool = False
-    words: float = 0.0
-    max_length: int = 0
 
 
 def measure(engine: Engine, table: RawTable) -> tuple[int, list[Measured]]:
@@ -64,91 +47,21 @@ def measure(engine: Engine, table: RawTable) -> tuple[int, list[Measured]]:
         items.append(f"{text} IS NOT NULL AND {quoting.strict(text)} IS NULL AS b{place}")
     if table.rowid == "rowid":
         items.append("CAST(rowid AS BIGINT) AS r")
-    sampling = f" USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)" if rows > SAMPLE else ""
+    most = min(SAMPLE, SAMPLE_CELLS // max(len(table.columns), 1))
+    sampling = f" USING SAMPLE reservoir({most} ROWS) REPEATABLE (7)" if rows > most else ""
     engine.trusted(
         f"CREATE OR REPLACE TEMP TABLE profiled AS SELECT {', '.join(items)} FROM {table.relation}{sampling}"
     )
     try:
-        share = SAMPLE / rows if sampling else 1.0
+        share = most / rows if sampling else 1.0
         native = engine.place.kind == "duckdb"
         measured = []
         for place, column in enumerate(table.columns):
             done = _native(engine, table, column, place, share) if native else None
             measured.append(done or _text(engine, table, column, place, share, native))
-        return rows, measured
+        return rows, refine(engine, table, measured, rows, MOST_VALUES) if sampling else measured
     finally:
         engine.trusted("DROP TABLE IF EXISTS profiled")
-
-
-# --- counting ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts over the values of one column; `filled` are those that are neither NULL nor blank."""
-
-    rows: int
-    present: int
-    bad: int
-    blank: int
-    distinct: int
-    max_length: int
-    mean_length: float
-    words: float
-    integers: int
-    numbers: int
-    padded: int
-    distinct_numbers: int
-    compact_dates: int
-    digits: int
-    bits: int
-
-    @property
-    def filled(self) -> int:
-        return self.present - self.blank
-
-    @property
-    def null_share(self) -> float:
-        return round(1 - self.filled / self.rows, 4) if self.rows else 0.0
-
-
-def _count(engine: Engine, place: int) -> Counts:
-    t, length = f"t{place}", f"l{place}"
-    short = f"{length} <= 40"
-    number = f"{short} AND regexp_full_match({t}, '{_NUMBER}')"
-    row = engine.trusted(
-        f"""SELECT count(*), count({t}), count(*) FILTER (b{place}),
-        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER (trim({t}, ' \t\r\n') <> ''),
-        coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
-        coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
-            * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
-        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')),
-        count(*) FILTER ({number}),
-        count(*) FILTER ({short} AND regexp_matches({t}, '^\\s*([+-]?0\\d|\\+)')),
-        count(DISTINCT CASE WHEN {number} THEN TRY_CAST({t} AS DOUBLE) END),
-        count(*) FILTER ({length} = 8 AND regexp_full_match({t}, '(1[89]|20)\\d{{6}}')
-            AND ({dates.parsed(t, "%Y%m%d")}) IS NOT NULL),
-        count(*) FILTER (regexp_matches({t}, '\\d')),
-        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')) FROM profiled"""
-    )[0]
-    return Counts(*row)
-
-
-def _values(engine: Engine, column: str, expression: str, limit: int) -> list[tuple[Value, int]]:
-    rows = engine.trusted(
-        f"SELECT {expression} AS v, count(*) FROM profiled WHERE {column} IS NOT NULL AND {expression} IS NOT NULL "
-        f"AND trim({column}, ' \t\r\n') <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
-    )
-    return [(value, int(count)) for value, count in rows]
-
-
-def _range(engine: Engine, expression: str) -> tuple[Value, Value]:
-    low, high = engine.trusted(f"SELECT min({expression}), max({expression}) FROM profiled")[0]
-    return low, high
-
-
-def _shorten(value: Value) -> Value:
-    return value if not isinstance(value, str) or len(value) <= 80 else value[:79] + "…"
 
 
 # --- columns whose type DuckDB knows ----------------------------------------------------------------
@@ -180,7 +93,7 @@ def _native(engine: Engine, table: RawTable, column: RawColumn, place: int, shar
     found = _native_found(column.type)
     if found is None:
         return None
-    counts = _count(engine, place)
+    counts = counting.count(engine, place)
     stored = quoting.name(column.name)
     # A zoned timestamp would print its offset and compare oddly with plain ones: it is read in UTC.
     reading = f"CAST({stored} AS TIMESTAMP)" if column.type.startswith("TIMESTAMP") else stored
@@ -189,7 +102,7 @@ def _native(engine: Engine, table: RawTable, column: RawColumn, place: int, shar
     )
     expression = f"TRY_CAST(t{place} AS {cast})"
     profile = _numeric_profile(engine, found, counts, place, expression, share)
-    return Measured(column, profile, reading, (), _is_unique(counts, share), 1.0, counts.max_length)
+    return Measured(column, profile, reading, (), counting.is_unique(counts), 1.0, counts.max_length)
 
 
 def _numeric_profile(
@@ -198,36 +111,21 @@ def _numeric_profile(
     """The profile of numbers, booleans and native dates; few distinct integers are listed as values."""
     if counts.filled == 0:
         return Profile("empty", 1.0 if counts.rows else 0.0)
-    values = _values(engine, f"t{place}", expression, MOST_VALUES + 1)
-    low, high = _range(engine, expression)
+    values = counting.values(engine, f"t{place}", expression, MOST_VALUES + 1)
+    low, high = counting.span(engine, expression)
     few = len(values) <= 50 and len(values) * 5 <= counts.filled
     is_listed = found == "boolean" or (found == "integer" and few)
     return Profile(
         found,
         counts.null_share,
-        min(_scaled(counts, share), counts.filled if share == 1.0 else 10**18),
-        counts.present - _fitting(engine, expression),
+        min(counting.scaled(counts, share), counts.filled if share == 1.0 else 10**18),
+        counts.present - counting.fitting(engine, expression),
         tuple(values) if is_listed else (),
         () if is_listed else tuple(value for value, _ in values[:5]),
         low,
         high,
         round(counts.mean_length, 1),
     )
-
-
-def _fitting(engine: Engine, expression: str) -> int:
-    return int(engine.trusted(f"SELECT count({expression}) FROM profiled")[0][0])
-
-
-def _scaled(counts: Counts, share: float) -> int:
-    """Distinct values of the whole table: exact, or scaled up when most sampled values differ."""
-    if share == 1.0 or counts.distinct * 2 < counts.filled:
-        return counts.distinct
-    return int(counts.distinct / share)
-
-
-def _is_unique(counts: Counts, share: float) -> bool:
-    return counts.rows > 0 and counts.filled == counts.rows and counts.distinct == counts.rows
 
 
 # --- columns read as text ---------------------------------------------------------------------------
@@ -254,7 +152,7 @@ def _family(declared: str) -> str:
 def _text(
     engine: Engine, table: RawTable, column: RawColumn, place: int, share: float, native: bool
 ) -> Measured:
-    counts = _count(engine, place)
+    counts = counting.count(engine, place)
     stored, t = quoting.name(column.name), f"t{place}"
     place_name = f"{table.name}.{column.name}"
     family = "text" if native and column.type != "BLOB" else _family(column.type)
@@ -272,7 +170,7 @@ def _text(
         warnings.append(
             f"{place_name} holds bytes that are not UTF-8 in {counts.bad} row(s){where}; they read as U+FFFD"
         )
-    unique = _is_unique(counts, share)
+    unique = counting.is_unique(counts)
     common = (unique, counts.words, counts.max_length)
     if counts.filled == 0:
         reading = _empty_reading(family, column.type, stored, reading) if not native else reading
@@ -376,13 +274,13 @@ def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: f
         return None
     stamp = dates.any_parsed(expression, formats)
     timed = any(dates.has_time(form) for form in formats)
-    low, high = _range(engine, stamp if timed else f"CAST({stamp} AS DATE)")
-    samples = tuple(value for value, _ in _values(engine, f"t{place}", expression, 5))
+    low, high = counting.span(engine, stamp if timed else f"CAST({stamp} AS DATE)")
+    samples = tuple(value for value, _ in counting.values(engine, f"t{place}", expression, 5))
     found: Found = "datetime" if timed else "date"
     return Profile(
         found,
         counts.null_share,
-        _scaled(counts, share),
+        counting.scaled(counts, share),
         counts.filled - read,
         (),
         samples,
@@ -428,20 +326,22 @@ def _text_profile(engine: Engine, counts: Counts, place: int, share: float, is_b
     t = f"t{place}"
     is_long = not is_binary and is_prose(counts.mean_length, counts.words, counts.max_length)
     profile = Profile(
-        "text", counts.null_share, _scaled(counts, share), 0, mean_length=round(counts.mean_length, 1)
+        "text", counts.null_share, counting.scaled(counts, share), 0, mean_length=round(counts.mean_length, 1)
     )
     if is_long or is_binary or counts.max_length > PREFIX:
-        samples = [value for value, _ in _values(engine, t, f"left({t}, 80)", 3)] if not is_binary else []
+        samples = (
+            [value for value, _ in counting.values(engine, t, f"left({t}, 80)", 3)] if not is_binary else []
+        )
         return replace(profile, is_long_text=is_long, samples=tuple(samples))
-    values = _values(engine, t, t, MOST_VALUES + 1)
-    low, high = _range(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
+    values = counting.values(engine, t, t, MOST_VALUES + 1)
+    low, high = counting.span(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
     is_listed = is_categorical(len(values), counts.filled, counts.mean_length, counts.rows)
     return replace(
         profile,
         values=tuple(values) if is_listed else (),
-        samples=() if is_listed else tuple(_shorten(value) for value, _ in values[:5]),
-        minimum=_shorten(low),
-        maximum=_shorten(high),
+        samples=() if is_listed else tuple(counting.shorten(value) for value, _ in values[:5]),
+        minimum=counting.shorten(low),
+        maximum=counting.shorten(high),
     )
 
 

@@ -18,6 +18,7 @@ import json
 import math
 import os
 import queue
+import signal
 import sys
 import threading
 import time
@@ -30,6 +31,8 @@ EXIT_MEMORY = 86
 MEMORY_SLACK = 400 << 20
 """Bytes that Python, DuckDB itself and a fetched result may take beyond DuckDB's own limit."""
 BATCH = 256
+BUSY_MS = 1000
+"""Milliseconds to wait for another program's lock on a SQLite file."""
 LOCK_DOWN = (
     "SET enable_external_access=false",
     "SET python_enable_replacements=false",
@@ -48,7 +51,7 @@ _AS_TEXT = (
 )
 
 
-class Refused(Exception):
+class CannotServeError(Exception):
     """The worker will not serve: the source cannot be opened (open) or the jail leaks (jail)."""
 
     def __init__(self, message: str, reason: str) -> None:
@@ -75,11 +78,12 @@ def open_jail(config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     if config["kind"] == "sqlite":
         con.execute(f"LOAD {quote(config['extension'])}")
         con.execute("SET sqlite_all_varchar=true")
-        form = "TYPE sqlite, READ_ONLY"
+        # Whole seconds only: the scanner's SQLite cannot sleep for less.
+        form = f"TYPE sqlite, READ_ONLY, BUSY_TIMEOUT {BUSY_MS}"
     try:
         con.execute(f"ATTACH {quote(config['path'])} AS src ({form})")
     except duckdb.Error as error:
-        raise Refused(one_line(error), "open") from error
+        raise CannotServeError(one_line(error), "open") from error
     for statement in LOCK_DOWN:
         con.execute(statement)
     prove_jail(con, config)
@@ -87,7 +91,7 @@ def open_jail(config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
 
 
 def prove_jail(con: duckdb.DuckDBPyConnection, config: dict[str, Any]) -> None:
-    """Try what must be refused; raise Refused when anything is not."""
+    """Try what must be refused; raise CannotServeError when anything is not."""
     here = quote(os.path.abspath(__file__))
     out = quote(os.path.abspath(__file__) + ".leak")
     forbidden = [
@@ -106,11 +110,11 @@ def prove_jail(con: duckdb.DuckDBPyConnection, config: dict[str, Any]) -> None:
             con.execute(statement)
         except duckdb.Error:
             continue
-        raise Refused(f"the jail let this run: {statement.split('(')[0][:60]}", "jail")
+        raise CannotServeError(f"the jail let this run: {statement.split('(')[0][:60]}", "jail")
     # DuckDB raises on the first write only; an attach that says it is read-only refuses all of them.
     row = con.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = 'src'").fetchone()
     if not row or not row[0]:
-        raise Refused("the source is not attached read-only", "jail")
+        raise CannotServeError("the source is not attached read-only", "jail")
 
 
 def one_line(error: BaseException) -> str:
@@ -235,6 +239,8 @@ def read_lines(source: BinaryIO, lines: queue.Queue[bytes]) -> None:
 
 
 def main() -> None:
+    # Ctrl-C in a terminal reaches the whole group; ending this process is the parent's to decide.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # stdout carries replies alone: whatever a library prints goes to stderr.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -249,7 +255,7 @@ def main() -> None:
     config = json.loads(lines.get())
     try:
         con = open_jail(config)
-    except Refused as error:
+    except CannotServeError as error:
         reply({"error": str(error), "reason": error.reason})
         return
     except (duckdb.Error, OSError) as error:

@@ -32,7 +32,10 @@ def make(tmp_path: Path) -> Iterator[Make]:
     opened: list[Source] = []
 
     def build(
-        script: str, rows: dict[str, list[tuple[Any, ...]]] | None = None, name: str = "data.db", **options: Any
+        script: str,
+        rows: dict[str, list[tuple[Any, ...]]] | None = None,
+        name: str = "data.db",
+        **options: Any,
     ) -> Source:
         path = tmp_path / name
         connection = sqlite3.connect(path)

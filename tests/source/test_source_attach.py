@@ -31,7 +31,9 @@ def refused(url: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("form", ["sqlite:///data.db", "sqlite:////{0}", "{0}", "data.db", "./data.db", "sqlite:///da%74a.db"])
+@pytest.mark.parametrize(
+    "form", ["sqlite:///data.db", "sqlite:////{0}", "{0}", "data.db", "./data.db", "sqlite:///da%74a.db"]
+)
 def test_url_forms(tmp_path, monkeypatch, form):
     monkeypatch.chdir(tmp_path)
     path = build(tmp_path / "data.db")
@@ -78,7 +80,10 @@ def test_a_corrupt_file_is_one_line(tmp_path):
     raw = bytearray(path.read_bytes())
     raw[100:4096] = b"\xff" * 3996
     path.write_bytes(raw)
-    with open_source(str(path), limits=Limits()) as source, pytest.raises(SourceError, match="corrupt") as caught:
+    with (
+        open_source(str(path), limits=Limits()) as source,
+        pytest.raises(SourceError, match="corrupt") as caught,
+    ):
         _ = source.catalog
     assert "\n" not in str(caught.value)
 
@@ -88,7 +93,10 @@ def test_corrupt_pages_are_one_line(tmp_path):
     raw = bytearray(path.read_bytes())
     raw[8192:] = b"\xff" * (len(raw) - 8192)
     path.write_bytes(raw)
-    with open_source(str(path), limits=Limits()) as source, pytest.raises(SourceError, match="corrupt") as caught:
+    with (
+        open_source(str(path), limits=Limits()) as source,
+        pytest.raises(SourceError, match="corrupt") as caught,
+    ):
         _ = source.catalog
     assert "\n" not in str(caught.value)
 

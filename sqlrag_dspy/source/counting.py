@@ -1,0 +1,100 @@
+"""Counts over one column of the table `profiled`, where `profile` keeps a sample: t prefix, l length, h hash,
+b bytes that are not UTF-8, each followed by the column's place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlrag_dspy.source import dates
+from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.types import Value
+
+PREFIX = 300
+"""Characters of a value that are looked at."""
+
+_INTEGER = r"\s*[+-]?\d{1,18}\s*"
+_NUMBER = r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[Ii]nf)\s*"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts over the values of one column; `filled` are those that are neither NULL nor blank."""
+
+    rows: int
+    present: int
+    bad: int
+    blank: int
+    distinct: int
+    max_length: int
+    mean_length: float
+    words: float
+    integers: int
+    numbers: int
+    padded: int
+    distinct_numbers: int
+    compact_dates: int
+    digits: int
+    bits: int
+
+    @property
+    def filled(self) -> int:
+        return self.present - self.blank
+
+    @property
+    def null_share(self) -> float:
+        return round(1 - self.filled / self.rows, 4) if self.rows else 0.0
+
+
+def count(engine: Engine, place: int) -> Counts:
+    t, length = f"t{place}", f"l{place}"
+    short = f"{length} <= 40"
+    number = f"{short} AND regexp_full_match({t}, '{_NUMBER}')"
+    row = engine.trusted(
+        f"""SELECT count(*), count({t}), count(*) FILTER (b{place}),
+        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER (trim({t}, ' \t\r\n') <> ''),
+        coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
+        coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
+            * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
+        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')),
+        count(*) FILTER ({number}),
+        count(*) FILTER ({short} AND regexp_matches({t}, '^\\s*([+-]?0\\d|\\+)')),
+        count(DISTINCT CASE WHEN {number} THEN TRY_CAST({t} AS DOUBLE) END),
+        count(*) FILTER ({length} = 8 AND regexp_full_match({t}, '(1[89]|20)\\d{{6}}')
+            AND ({dates.parsed(t, "%Y%m%d")}) IS NOT NULL),
+        count(*) FILTER (regexp_matches({t}, '\\d')),
+        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')) FROM profiled"""
+    )[0]
+    return Counts(*row)
+
+
+def values(engine: Engine, column: str, expression: str, limit: int) -> list[tuple[Value, int]]:
+    rows = engine.trusted(
+        f"SELECT {expression} AS v, count(*) FROM profiled WHERE {column} IS NOT NULL AND {expression} IS NOT NULL "
+        f"AND trim({column}, ' \t\r\n') <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
+    )
+    return [(value, int(count)) for value, count in rows]
+
+
+def span(engine: Engine, expression: str) -> tuple[Value, Value]:
+    low, high = engine.trusted(f"SELECT min({expression}), max({expression}) FROM profiled")[0]
+    return low, high
+
+
+def shorten(value: Value) -> Value:
+    return value if not isinstance(value, str) or len(value) <= 80 else value[:79] + "…"
+
+
+def fitting(engine: Engine, expression: str) -> int:
+    return int(engine.trusted(f"SELECT count({expression}) FROM profiled")[0][0])
+
+
+def scaled(counts: Counts, share: float) -> int:
+    """Distinct values of the whole table: exact, or scaled up when most sampled values differ."""
+    if share == 1.0 or counts.distinct * 2 < counts.filled:
+        return counts.distinct
+    return int(counts.distinct / share)
+
+
+def is_unique(counts: Counts) -> bool:
+    return counts.rows > 0 and counts.filled == counts.rows and counts.distinct == counts.rows
