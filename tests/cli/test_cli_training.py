@@ -45,24 +45,8 @@ def asked(monkeypatch):
 
 
 def test_compile_hands_everything_on(sqlrag, stories, asked):
-    argv = [
-        "compile",
-        "--train",
-        "a.jsonl",
-        "b",
-        "--train",
-        "c",
-        "--dev",
-        "d",
-        "-o",
-        "out",
-        "--optimizer",
-        "gepa",
-        "--from",
-        "old",
-        "--resume",
-        "--force",
-    ]
+    argv = ["compile", "--train", "a.jsonl", "b", "--train", "c", "--dev", "d", "-o", "out"]
+    argv += ["--optimizer", "gepa", "--from", "old", "--resume", "--force"]
     outcome = sqlrag(*argv, "--budget", "calls=40, minutes=2.5", "--seed", "3", "--lm", "some/lm")
     assert outcome.code == 0, outcome.err
     (call,) = asked
