@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.metadata
 import json
 import os
 import tempfile
@@ -16,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import sqlrag_dspy
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import scan as scanning
 from sqlrag_dspy.source.attach import locate
@@ -128,7 +128,7 @@ class Source:
 
     def _stamp(self) -> str:
         settings = {name: own.model_dump() for name, own in sorted(self._settings.items())}
-        shape = [CACHE_FORMAT, sqlrag_dspy.__version__, str(self.place.path), self.place.stamp, settings]
+        shape = [CACHE_FORMAT, _version(), str(self.place.path), self.place.stamp, settings]
         return hashlib.sha256(json.dumps(shape).encode()).hexdigest()
 
     def _cached(self) -> Built | None:
@@ -158,6 +158,14 @@ class Source:
         except OSError:
             # Without a cache the next opening is slower, and nothing else.
             return
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("sqlrag-dspy")
+    except importlib.metadata.PackageNotFoundError:
+        # Run from a source tree: CACHE_FORMAT alone tells versions apart.
+        return ""
 
 
 def open_source(

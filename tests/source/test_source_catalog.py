@@ -135,7 +135,8 @@ def test_date_formats_are_decided_by_the_data(make):
 def test_a_large_table_is_sampled_and_its_whole_asked_for_the_rest(make, monkeypatch):
     monkeypatch.setattr(profiling, "SAMPLE", 200)
     rows = [
-        (i, i, ["a", "b"][i % 2], f"u{i}", f"n{i % 999}", f"2024-01-{i % 28 + 1:02}") for i in range(3000)
+        (i % 2999, i, ["a", "b"][i % 2], f"u{i}", f"n{i % 999}", f"2024-01-{i % 28 + 1:02}")
+        for i in range(3000)
     ]
     rows[1234] = (1234, 0.5, "rare", "u1234", "n7", "2031-12-31")
     source = make(
