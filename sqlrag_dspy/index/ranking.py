@@ -6,7 +6,7 @@ Leaves out: opening the files (`store`), the weights of the two rankings (`fuse`
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -148,8 +148,7 @@ class TableIndex:
         unseen: list[Key] = []
         if allowed is not None:
             chosen = set()
-            for key in dict.fromkeys(map(_plain_key, allowed)):
-                position = contents.position_of.get(key)
+            for key, position in self._positions(list(allowed)):
                 if position is None:
                     unseen.append(key)
                 else:
@@ -162,6 +161,18 @@ class TableIndex:
             return Selection(None, (), len(contents.keys))
         positions = np.array(sorted(chosen), dtype=np.int64)
         return Selection(positions, tuple(unseen), len(positions) + len(unseen))
+
+    def _positions(self, keys: list[Key]) -> Iterable[tuple[Key, int | None]]:
+        """Each key once, with the position of its row; None when the index has not seen it."""
+        position_of = self.contents.position_of
+        try:
+            found = dict(zip(keys, map(position_of.get, keys)))
+        except TypeError:  # lists, as JSON has them
+            found = {}
+        if len(found) and None not in found.values():
+            return found.items()
+        plain = dict.fromkeys(map(_plain_key, keys))
+        return [(key, position_of.get(key)) for key in plain]
 
     def _filtered(self, name: str, values: Value | Sequence[Value]) -> set[int]:
         column = next((c for c in self.spec.filters if c.casefold() == name.casefold()), None)

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import logging
 import socket
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from index_fakes import ToyEmbedder
+from safetensors import safe_open
+from tokenizers import Tokenizer
 
 from sqlrag_dspy.errors import IndexUnusable, LmError
 from sqlrag_dspy.index.embed import find_embedder
@@ -91,3 +94,18 @@ def test_a_failing_function_is_one_clear_line() -> None:
 
     with pytest.raises(LmError, match="quota"):
         find_embedder("far", {"far": refuse})(["x"])
+
+
+def test_wordllama_is_the_packages_own_model() -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    import wordllama
+
+    root.handlers[:], root.level = handlers, level
+    folder = Path(wordllama.__file__).parent
+    with safe_open(folder / "weights" / "l2_supercat_256.safetensors", framework="np") as weights:
+        embedding = weights.get_tensor("embedding.weight")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    package = wordllama.WordLlamaInference(embedding, tokenizer)
+    texts = ["a night train to Vienna", "bread", "¿qué trenes nocturnos hay? " * 40]
+    assert np.allclose(find_embedder("wordllama")(texts), package.embed(texts, norm=True), atol=1e-5)
