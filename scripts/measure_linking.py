@@ -76,9 +76,9 @@ def is_found(restriction: Restriction, chosen: tuple[Link, ...]) -> bool:
                 return True
         if kind == "date" and link.kind == "date" and str(value)[:10] in (link.value, link.upper):
             return True
-        if kind == "number" and link.kind == "number" and (link.column or column) == column:
-            if value in (link.value, link.upper):
-                return True
+        is_number = kind == "number" and link.kind == "number" and (link.column or column) == column
+        if is_number and value in (link.value, link.upper):
+            return True
     return False
 
 

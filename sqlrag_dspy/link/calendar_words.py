@@ -16,7 +16,8 @@ MONTHS = _numbered(
     "december dec diciembre dic"
 )
 ORDINALS = _numbered(
-    "first 1st primer primero primera 1er 1a 1o 1ro 1ra eerste 1e 1ste/second 2nd segundo segunda 2o 2a 2do 2da tweede 2e 2de/"
+    "first 1st primer primero primera 1er 1a 1o 1ro 1ra eerste 1e 1ste/"
+    "second 2nd segundo segunda 2o 2a 2do 2da tweede 2e 2de/"
     "third 3rd tercer tercero tercera 3o 3er 3ra derde 3e 3de/fourth 4th cuarto cuarta 4o 4to 4ta vierde 4e 4de"
 )
 LAST = word_set("last final ultimo ultima laatste")

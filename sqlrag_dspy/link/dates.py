@@ -15,9 +15,10 @@ from datetime import date
 from rapidfuzz.distance import OSA
 
 from sqlrag_dspy.link.calendar_words import MONTHS
-from sqlrag_dspy.link.date_atoms import DateMention, Known, find_atoms
+from sqlrag_dspy.link.date_atoms import find_atoms
+from sqlrag_dspy.link.date_readers import DateMention, Known
 from sqlrag_dspy.link.intervals import Interval, move_months
-from sqlrag_dspy.link.text import Folded, is_ordinary, words
+from sqlrag_dspy.link.text import Folded, ends_with, is_ordinary, words
 
 _RANGE_OPEN = re.compile(
     r"\b(between|from|entre|desde|de|del|tussen|van|vanaf|dated|vanaf)\s+(?:the\s+|el\s+|de\s+|la\s+|mid\s+)?$"
@@ -79,8 +80,8 @@ _NOT = re.compile(
 
 def find_dates(folded: Folded, known: Known, taken: Iterable[tuple[int, int]] = ()) -> list[DateMention]:
     """Every date mentioned, in order and not overlapping; bare years inside `taken` spans are left out."""
-    folded = _mend_months(folded)
-    text = folded.text
+    mended = _mend_months(folded)  # its places lead to those of the folded text, not of the original
+    text = mended.text
     atoms = find_atoms(text, known, list(taken))
     mentions: list[DateMention] = []
     place = 0
@@ -94,7 +95,7 @@ def find_dates(folded: Folded, known: Known, taken: Iterable[tuple[int, int]] = 
         mentions.append(_open_end(text, first))
         place += 1
     mentions = [m for m in _inherit_years(text, mentions) if m.score > 0.3]
-    return [_settle(text, m, known) for m in mentions]
+    return [replace(_settle(m, known), start=mended.at[m.start], end=mended.at[m.end]) for m in mentions]
 
 
 def _mend_months(folded: Folded) -> Folded:
@@ -110,14 +111,14 @@ def _mend_months(folded: Folded) -> Folded:
         near = [m for m in MONTHS if len(m) >= 5 and OSA.distance(m, word.text, score_cutoff=1) == 1]
         if near:
             changes.append((word.start, word.end, near[0]))
-    return folded.replace(changes)
+    return Folded(folded.text, folded.text, range(len(folded.text) + 1)).replace(changes)
 
 
 def _join_range(text: str, first: DateMention, second: DateMention) -> DateMention | None:
     link = _RANGE_LINK.fullmatch(text[first.end : second.start])
     if link is None:
         return None
-    opener = _RANGE_OPEN.search(text[: first.start])
+    opener = ends_with(_RANGE_OPEN, text, first.start)
     how = re.sub(r"\s+", " ", link[1])
     if how in ("and", "y", "e", "en") and (opener is None or opener[1] not in ("between", "entre", "tussen")):
         return None
@@ -132,7 +133,7 @@ def _join_range(text: str, first: DateMention, second: DateMention) -> DateMenti
     if a.start is None or b.end is None or a.start >= b.end:
         return None
     start = opener.start(1) if opener else first.start
-    negated = bool(_NOT.search(text[:start]))
+    negated = bool(ends_with(_NOT, text, start))
     score = max(first.score, second.score, 0.9)
     return DateMention(
         start, second.end, Interval(a.start, b.end, "range", a.needs_year), score, None, negated
@@ -141,23 +142,22 @@ def _join_range(text: str, first: DateMention, second: DateMention) -> DateMenti
 
 def _open_end(text: str, mention: DateMention) -> DateMention:
     """ "since June 2021", "2020 or later": one bound goes."""
-    before, after = text[: mention.start], text[mention.end :]
     interval = mention.interval
     for pattern, kind in _CLOSERS:
-        closer = pattern.match(after)
+        closer = pattern.match(text, mention.end)
         if closer:
-            opener = _FROM.search(before) or _OPENERS[1][0].search(before)
+            opener = ends_with(_FROM, text, mention.start) or ends_with(_OPENERS[1][0], text, mention.start)
             start = opener.start() if opener else mention.start
             return replace(
                 mention,
                 start=start,
-                end=mention.end + closer.end(),
+                end=closer.end(),
                 interval=_one_sided(interval, kind),
                 bound=kind,
                 score=1.0,
             )
     for pattern, kind in _OPENERS:
-        opener = pattern.search(before)
+        opener = ends_with(pattern, text, mention.start)
         if opener:
             start = opener.start() + len(opener.group()) - len(opener.group().lstrip())
             return replace(
@@ -167,7 +167,7 @@ def _open_end(text: str, mention: DateMention) -> DateMention:
                 bound=kind,
                 score=max(mention.score, 0.95),
             )
-    return replace(mention, is_negated=bool(_NOT.search(before)))
+    return replace(mention, is_negated=bool(ends_with(_NOT, text, mention.start)))
 
 
 def _one_sided(interval: Interval, kind: str) -> Interval:
@@ -215,7 +215,7 @@ def _with_year(interval: Interval, year: int) -> Interval:
     return Interval(start, end, interval.grain)
 
 
-def _settle(text: str, mention: DateMention, known: Known) -> DateMention:
+def _settle(mention: DateMention, known: Known) -> DateMention:
     """A year for a date that names none: the latest year in which it begins within the data."""
     if not mention.interval.needs_year:
         return mention

@@ -37,6 +37,11 @@ class Form:
 _PARTICLES = word_set("van von de der den del della di da dos du la le ten ter bin al el")
 _PEOPLE = re.compile(r"\s*(?:,|;|/|\||&|\band\b|\by\b|\ben\b)\s*")
 _NAME = re.compile(r"[^\W\d_][\w.'’‘-]*(?:\s+[^\W\d_][\w.'’‘-]*){1,4}$")
+_GENERIC = word_set(
+    "inc ltd llc bv nv sl sa gmbh plc co corp company group holding foundation fundacion stichting fonds association "
+    "asociacion vereniging institute instituto instituut university universidad universiteit the de het la el los"
+)
+"""Words of an organisation's name that people leave out."""
 _SEGMENTS = re.compile(r"\s+[|–—-]\s+|:\s+|\s\|\s|\?\s+")
 _PERSON_COLUMN = (
     "author",
@@ -116,6 +121,10 @@ def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
             words = word_texts(segment)
             if len(words) >= 4 and sum(w not in STOPS for w in words) >= 2:
                 add(_form(words, 0.9, "segment"))
+    if kind != "person" and 2 <= len(whole) <= 5:
+        kept = [w for w in whole if w not in _GENERIC]
+        if len(kept) < len(whole) and kept and not all(is_ordinary(w) for w in kept):
+            add(_form(kept, 0.88, "whole"))
     return list(found.values())
 
 

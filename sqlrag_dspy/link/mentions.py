@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from sqlrag_dspy.link.forms import Form, split_people
 from sqlrag_dspy.link.text import STOPS, Folded, Word, fold, is_ordinary, stem, word_set, word_texts
 from sqlrag_dspy.link.values import Entry, ValueStore
+from sqlrag_dspy.link.windows import Window, look_at, quoted
 
 MOST_LOOKUPS = 160
 """How many look-ups of misspelt words one question may cost."""
@@ -34,46 +35,6 @@ class Mention:
     is_negated: bool = False
 
 
-@dataclass(frozen=True)
-class _Window:
-    """Consecutive words of the question and the signs around them."""
-
-    words: tuple[Word, ...]
-    is_quoted: bool
-    is_named: bool
-    """Something before or after it says that a person follows: "by", "'s"."""
-    is_capital: bool
-    is_supported: bool
-    """A table or column word stands beside it, or a preposition that places things in categories."""
-    is_place: bool
-    """ "in", "at" or the like before it: a place rather than a person."""
-    is_hyphenated: bool
-    """Only a part of a hyphenated word."""
-
-    @property
-    def start(self) -> int:
-        return self.words[0].start
-
-    @property
-    def end(self) -> int:
-        return self.words[-1].end
-
-    @property
-    def letters(self) -> str:
-        return "".join(w.text for w in self.words)
-
-
-_BEFORE_PERSON = word_set(
-    "by from author authors writer writers journalist reporter named called mr mrs ms dr por autor autora de del van door "
-    "auteur schrijver schreef wrote written escribio publico firmado door did does has have"
-)
-_PLACES = word_set(
-    "in en bij under as is are was were be being still status state category section topic type kind son esta estan staan "
-    "staat zijn not no niet geen nor ni noch categorie rubriek seccion categoria estado only solo alleen"
-)
-_OF = word_set("de del of van from about on sobre over the los las el la the het and or y o u en of")
-_AT = word_set("in at near en te naar to inside around bij")
-_ONES = word_set("one ones only trends trend news stuff things section desk nieuws noticias tendencias")
 _NOT = re.compile(
     r"(?:\b(?:not|no|isn't|aren't|except(?:\s+for)?|excluding|exclude|excludes|without|other\s+than|apart\s+from|neither|"
     r"leave\s+out|leaving\s+out|skip|but\s+not|(?:anything|anyone|anybody|everything|everyone|any|all)\s+but|rather\s+than|outside(?:\s+of)?|excepto|salvo|menos|sin|"
@@ -101,7 +62,7 @@ def find_mentions(
 
     `names` are places of words that name a table or column; `nouns` the stems of words that name tables.
     """
-    quotes = _quoted(folded.text)
+    quotes = quoted(folded.text)
     found: list[Mention] = []
     exact: set[int] = set()
     stems = [stem(w.text) for w in words]
@@ -111,7 +72,7 @@ def find_mentions(
             entries = store.find(" ".join(stems[first : first + count]))
             if not entries:
                 continue
-            window = _window(folded, words, first, count, quotes, names)
+            window = look_at(folded, words, first, count, quotes, names)
             kept = [m for e, f in entries if (m := _weigh_exact(window, e, f, languages, folded)) is not None]
             found.extend(kept)
             if any(m.score >= 0.5 for m in kept):
@@ -123,36 +84,8 @@ def find_mentions(
     return _negate(folded.text, found)
 
 
-def _window(
-    folded: Folded, words: list[Word], first: int, count: int, quotes: list[tuple[int, int]], names: set[int]
-) -> _Window:
-    run = tuple(words[first : first + count])
-    start, end = run[0].start, run[-1].end
-    before = words[first - 1].text if first else ""
-    after = folded.text[end : end + 2]
-    is_named = before in _BEFORE_PERSON or after == "'s"
-    is_quoted = any(a <= start and end <= b for a, b in quotes)
-    sentence_start = first == 0 or bool(re.search(r"[.?!¿¡:]\s*$", folded.text[:start]))
-    is_capital = all(w.is_capital or w.text in STOPS for w in run) and not (count == 1 and sentence_start)
-    following = words[first + count].text if first + count < len(words) else ""
-    beside = first - 1 in names or first + count in names or following in _ONES
-    beside = beside or (before in _OF and first - 2 in names)
-    at_place = before in _AT and not is_quoted and not is_named
-    hyphenated = folded.text[max(0, start - 1) : start] == "-" or folded.text[end : end + 1] == "-"
-    hyphenated = hyphenated and folded.text[max(0, start - 4) : start] != "non-"
-    return _Window(run, is_quoted, is_named, is_capital, beside or before in _PLACES, at_place, hyphenated)
-
-
-_QUOTES = re.compile(r"\"([^\"]{2,200})\"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){2,200})'(?!\w)")
-
-
-def _quoted(text: str) -> list[tuple[int, int]]:
-    """Spans inside quotation marks."""
-    return [m.span(1) if m.group(1) else m.span(2) for m in _QUOTES.finditer(text)]
-
-
 def _weigh_exact(
-    window: _Window, entry: Entry, form: Form, languages: frozenset[str], folded: Folded
+    window: Window, entry: Entry, form: Form, languages: frozenset[str], folded: Folded
 ) -> Mention | None:
     words = window.words
     if len(words) == 1 and (words[0].text in STOPS or len(words[0].text) < 2) and not window.is_quoted:
@@ -195,6 +128,7 @@ def _weigh_exact(
         content = sum(w.text not in STOPS for w in words)
         original = folded.original[slice(*folded.span(window.start, window.end))]
         as_stored = original == entry.value and not original.islower() and window.start > 0 and len(words) > 1
+        as_stored = as_stored or len(original) == len(folded.original.strip(" ?!."))
         if not as_stored and (content <= 1 or (ordinary and content <= 2)):
             score *= (
                 0.9
@@ -206,7 +140,7 @@ def _weigh_exact(
     return Mention(window.start, window.end, entry, form, min(score, 1.0))
 
 
-def _is_broken(text: str, window: _Window) -> bool:
+def _is_broken(text: str, window: Window) -> bool:
     """A sentence ends inside the window."""
     return (
         len(window.words) > 1
@@ -218,7 +152,8 @@ def _is_broken(text: str, window: _Window) -> bool:
 _HEADS = word_set(
     "stuk stukken artikel artikelen bericht berichten verhaal verhalen nieuws auteur auteurs schrijvers rubriek sectie "
     "categorie tickets ticket projecten project aanvragen aanvraag voorstellen voorstel klanten producten thema "
-    "onderwerp pagina boeken films gesprekken gesprek incidenten incident redactie afdeling trends meldingen journalisten redacteuren"
+    "onderwerp pagina boeken films gesprekken gesprek incidenten incident redactie afdeling trends "
+    "meldingen journalisten redacteuren"
 )
 
 
@@ -294,7 +229,7 @@ def _misspelt(
             edges_stop = run[0].text in STOPS or run[-1].text in STOPS
             if not any(unknown[p] for p in places) or edges_stop or not _adjoin(folded.text, run):
                 continue
-            window = _window(folded, words, first, count, quotes, names)
+            window = look_at(folded, words, first, count, quotes, names)
             letters = window.letters
             if not 4 <= len(letters) <= 40:
                 continue
@@ -313,7 +248,7 @@ def _adjoin(text: str, run: list[Word]) -> bool:
     return all(b.start - a.end <= 2 and text[a.end : b.start].strip(" '-.") == "" for a, b in pairwise(run))
 
 
-def _weigh_near(window: _Window, entry: Entry, form: Form, errors: int) -> Iterable[Mention]:
+def _weigh_near(window: Window, entry: Entry, form: Form, errors: int) -> Iterable[Mention]:
     """A joined, split or misspelt form: people's names need a sign that a name is meant."""
     words, kind = window.words, entry.home.kind
     if form.part == "segment" or (form.part == "synonym" and errors and len(form.joined) < 6):

@@ -56,7 +56,7 @@ def find_named(
             kept = tuple(
                 replace(n, score=n.score * 0.8) if n.language and n.language not in languages else n
                 for n in listed
-                if not n.is_counted or last.text[-1] in "sn"
+                if not n.is_counted or last.text[-1] in "sn" or _is_counted(words, first)
             )
             if kept:
                 found.append(_span(text, words, first, count, kept))
@@ -76,6 +76,16 @@ def find_named(
                 found.extend(_compound(text, word, first, names))
         found.extend(_adjectives(text, words, first, languages, measured))
     return found
+
+
+_QUANTIFIERS = word_set(
+    "many fewer more most least number total cuantos cuantas muchos mas menos hoeveel veel meer minder aantal"
+)
+
+
+def _is_counted(words: list[Word], place: int) -> bool:
+    """A number or quantifier stands before it: "30 staff"."""
+    return place > 0 and (words[place - 1].text[0].isdigit() or words[place - 1].text in _QUANTIFIERS)
 
 
 def _compound(text: str, word: Word, first: int, names: Names) -> Iterable[NamedSpan]:

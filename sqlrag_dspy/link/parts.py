@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlrag_dspy.link.calendar_words import WEEKDAYS, either
-from sqlrag_dspy.link.text import word_set
+from sqlrag_dspy.link.text import ends_with, word_set
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def find_parts(text: str, dates: Iterable[tuple[int, int]]) -> list[PartMention]
         if is_free(*match.span()):
             found.append(PartMention(match.start(), match.end(), "weekday", 1, 5))
     for match in _DAY_NAMES.finditer(text):
-        if is_free(*match.span()) and _ON.search(text[: match.start()]):
+        if is_free(*match.span()) and ends_with(_ON, text, match.start()):
             found.append(PartMention(match.start(), match.end(), "weekday", WEEKDAYS[match["day"]]))
     return sorted(found, key=lambda p: p.start)
 

@@ -24,6 +24,11 @@ def word_set(listed: str) -> frozenset[str]:
 _WORD = re.compile(r"[^\W_]+")
 
 
+def ends_with(pattern: re.Pattern[str], text: str, place: int, reach: int = 80) -> re.Match[str] | None:
+    """The match of a pattern ending in "$" in the `reach` characters before a place: cost does not grow with text."""
+    return pattern.search(text, max(0, place - reach), place)
+
+
 @dataclass(frozen=True)
 class Word:
     """A run of letters and digits: folded text, its span in the folded text and in the original."""
@@ -45,6 +50,8 @@ class Folded:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of the original that the folded span [start, end) came from."""
+        while end < len(self.text) and self.at[end] == self.at[end - 1]:
+            end += 1  # one letter of the original may fold to several ("ß")
         return self.at[start], self.at[end]
 
     def replace(self, changes: list[tuple[int, int, str]]) -> Folded:
@@ -83,6 +90,8 @@ def fold(text: str) -> Folded:
 def _fold_letter(letter: str) -> str:
     if letter in _PLAIN:
         return _PLAIN[letter]
+    if unicodedata.category(letter) == "No":
+        return letter  # "¼" is not "1/4" to the number reader
     parts = unicodedata.normalize("NFKD", letter.lower())
     return "".join(p for p in parts.casefold() if not unicodedata.combining(p))
 
@@ -200,7 +209,7 @@ def likely_languages(texts: list[str]) -> frozenset[str]:
     counts = {language: sum(t in marks for t in texts) for language, marks in _MARKS.items()}
     if list(counts.values()).count(max(counts.values())) > 1:
         for language, known in zip(LANGUAGES, ordinary_words(), strict=True):
-            counts[language] += sum(t in known for t in texts)
+            counts[language] += sum(t in known or (len(t) > 4 and t[:-1] in known) for t in texts)
     best = max(counts.values())
     return frozenset(language for language, n in counts.items() if n == best)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from pathlib import Path
 
+import link_databases
 import pytest
 
 from sqlrag_dspy.link import Linker, ValueStore
@@ -86,7 +88,8 @@ def distinct_of(connection: sqlite3.Connection) -> Callable[[str, str, int], lis
     """`distinct` as the source room gives it."""
 
     def distinct(table: str, column: str, limit: int) -> list[tuple[Value, int]]:
-        sql = f'SELECT "{column}", count(*) FROM "{table}" WHERE "{column}" <> \'\' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?'
+        filled = f'FROM "{table}" WHERE "{column}" <> \'\''
+        sql = f'SELECT "{column}", count(*) {filled} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?'
         return connection.execute(sql, (limit,)).fetchall()
 
     return distinct
@@ -99,8 +102,6 @@ def linker_of(connection: sqlite3.Connection, catalog: Catalog, **more: object) 
 
 def articles_connection() -> sqlite3.Connection:
     """The sample corpus, from the trainset."""
-    import json
-
     folder = Path(__file__).parents[2] / "trainsets" / "articles"
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.executescript((folder / "schema.sql").read_text(encoding="utf-8"))
@@ -114,7 +115,20 @@ def articles_connection() -> sqlite3.Connection:
 
 
 @pytest.fixture(scope="session")
-def articles() -> Linker:
-    connection = articles_connection()
-    filters = ["articles.authors", "articles.article_category"]
-    return linker_of(connection, catalog_of(connection, filters))
+def linkers() -> dict[str, Linker]:
+    """A linker for each of three databases, by the name of its file of cases."""
+    sample, projects, movies = articles_connection(), link_databases.grants(), link_databases.films()
+    text_filters = {
+        "articles": ["articles.authors", "articles.article_category"],
+        "grants": [
+            "projects.status", "projects.theme", "projects.leadName", "projects.priority", "organisations.country",
+        ],
+        "films": ["films.genre", "films.director name", "films.language"],
+    }  # fmt: skip
+    connections = {"articles": sample, "grants": projects, "films": movies}
+    return {name: linker_of(c, catalog_of(c, text_filters[name])) for name, c in connections.items()}
+
+
+@pytest.fixture(scope="session")
+def articles(linkers: dict[str, Linker]) -> Linker:
+    return linkers["articles"]
