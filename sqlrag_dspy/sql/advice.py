@@ -11,12 +11,18 @@ from sqlrag_dspy.types import Catalog
 _SHOWN = 25
 
 
-def nearest(name: str, candidates: Iterable[str], *, cutoff: float = 72) -> str | None:
-    """The candidate that is spelt most like `name`, None when none is close."""
+def nearest(
+    name: str, candidates: Iterable[str], *, cutoff: float = 72, is_whole: bool = False
+) -> str | None:
+    """The candidate that is spelt most like `name`, None when none is close; `is_whole`: no part of it counts alone."""
     from rapidfuzz import fuzz, process, utils
 
     found = process.extractOne(
-        name, list(candidates), scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=cutoff
+        name,
+        list(candidates),
+        scorer=fuzz.ratio if is_whole else fuzz.WRatio,
+        processor=utils.default_process,
+        score_cutoff=cutoff,
     )
     return str(found[0]) if found else None
 

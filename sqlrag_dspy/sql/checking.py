@@ -100,11 +100,13 @@ def _limited(tree: exp.Query, limit: int) -> exp.Query:
         outer.args.get(key) for key in ("limit", "order", "offset", "with_", "alias")
     ):
         outer = outer.this
-    outer.pop() if outer is not tree else None
+    if outer is not tree:
+        outer.pop()
     clause = outer.args.get("limit")
     count = clause and (clause.args.get("count") or clause.args.get("expression"))
-    if isinstance(clause, exp.Fetch) and (clause.args.get("limit_options") or count is None):
-        raise SqlRejected("FETCH with PERCENT or TIES is not supported; use LIMIT with a plain number")
+    options = clause.args.get("limit_options") if clause is not None else None
+    if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+        raise SqlRejected("PERCENT and WITH TIES are not supported; use LIMIT with a plain number")
     if count is not None and not (isinstance(count, exp.Literal) and str(count.this).isdigit()):
         count = None if isinstance(count, exp.Neg) else count
         if count is not None:

@@ -108,6 +108,11 @@ def moment_literal(moment: datetime) -> exp.Expr:
     return cast(text(moment.isoformat(sep=" ")), "TIMESTAMP")
 
 
+def seconds(moment: exp.Expr) -> exp.Expr:
+    """Whole seconds since 1970."""
+    return cast(call("trunc", call("epoch", moment)), "BIGINT")
+
+
 def now() -> exp.Expr:
     return cast(call("now"), "TIMESTAMP")
 
@@ -194,7 +199,7 @@ def rewrite_strftime(arguments: list[exp.Expr]) -> exp.Expr:
     )
     moment = modified(arguments[1:])
     if pattern == "%s":
-        return cast(cast(call("epoch", moment), "BIGINT"), "VARCHAR")
+        return cast(seconds(moment), "VARCHAR")
     return call("strftime", moment, text(pattern))
 
 

@@ -21,6 +21,7 @@ from sqlrag_dspy.sql.dates import (
     parsed,
     parsed_day,
     rewrite_strftime,
+    seconds,
     sorts_as_text,
     text,
     text_date,
@@ -139,15 +140,10 @@ class Repairs:
             return parsed_day(inner, column)
         if column is not None and to in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME):
             return parsed(inner, column)
-        is_literal = isinstance(inner, exp.Literal)
-        if is_literal:
-            if (
-                inner.is_string
-                and inner.this.lower() == "now"
-                and to in (exp.DType.DATE, exp.DType.TIMESTAMP)
-            ):
+        if isinstance(inner, exp.Literal) and inner.is_string:
+            if inner.this.lower() == "now" and to in (exp.DType.DATE, exp.DType.TIMESTAMP):
                 return exp.CurrentDate() if to == exp.DType.DATE else now()
-            return None if inner.is_string or to != exp.DType.FLOAT else cast(inner, "DOUBLE")
+            return None
         kind = kind_of(inner)
         if not self.source_is_sqlite:
             return None
@@ -190,7 +186,7 @@ class Repairs:
                 this=exp.Sub(this=call("julian", modified(arguments)), expression=exp.Literal.number("0.5"))
             )
         if name == "unixepoch":
-            return cast(call("epoch", modified(arguments)), "BIGINT")
+            return seconds(modified(arguments))
         if name == "now":
             parent = node.parent
             return None if isinstance(parent, exp.Cast) else now()
@@ -255,7 +251,7 @@ def _not_zero(node: exp.Expr) -> exp.Expr:
     inner = comparing.bare(node)
     if isinstance(inner, exp.Nullif):
         return node
-    if isinstance(inner, exp.Literal):
+    if isinstance(inner, exp.Literal) and (inner.is_string or float(inner.this) != 0):
         return node
     return exp.Nullif(this=node, expression=exp.Literal.number(0))
 

@@ -76,7 +76,7 @@ def _not_allowed(name: str, allowed: frozenset[str]) -> str:
         return f"function {name}() is not allowed: {_REFUSED[name]}"
     from sqlrag_dspy.sql.advice import nearest
 
-    guess = nearest(name, allowed, cutoff=85)
+    guess = nearest(name, allowed, cutoff=75, is_whole=True)
     remedy = f"did you mean {guess}()?" if guess else "use plain SQL functions over the columns of the tables"
     return f"function {name}() is not allowed; {remedy}"
 

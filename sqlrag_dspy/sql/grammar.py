@@ -23,6 +23,7 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.words import words
 
 MAX_CHARACTERS = 250_000
+MAX_CHAIN = 500
 MAX_DEPTH = 30
 """Brackets within brackets; the parser spends about 20 Python frames on each."""
 
@@ -66,7 +67,10 @@ class _Generator(DuckDBGenerator):
         return f"{self.sql(expression, 'this')}{direction}{nulls}"
 
     def distinct_sql(self, expression: exp.Distinct) -> str:
-        if isinstance(expression.parent, exp.Anonymous):
+        holder = expression.parent
+        if isinstance(holder, exp.Order):
+            holder = holder.parent
+        if isinstance(holder, exp.Anonymous):
             return f"DISTINCT {self.expressions(expression, flat=True)}"
         return super().distinct_sql(expression)
 
@@ -210,6 +214,18 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
         raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
+    return _with_plain_negation(tree)
+
+
+def _with_plain_negation(tree: exp.Query) -> exp.Query:
+    """NOT LIKE and IS NOT as NOT over the condition: a flag on the condition is lost when a rule rebuilds it."""
+    for node in list(tree.find_all(exp.Like, exp.ILike, exp.Is)):
+        if node.args.get("negate"):
+            node.set("negate", None)
+            whole = node.parent if isinstance(node.parent, exp.Escape) else node
+            held = exp.Null()
+            whole.replace(held)
+            held.replace(exp.Not(this=whole))
     return tree
 
 
@@ -268,6 +284,8 @@ def refuse_unlisted(tree: exp.Expr) -> None:
         if kind not in ALLOWED:
             name = kind.__name__
             raise SqlRejected(_SAY.get(name, f"{_spoken(name)} is not supported in a query here"))
+        if isinstance(node, exp.Binary) and not isinstance(node, exp.Connector):
+            _refuse_long_chain(node)
         if kind is exp.DataType:
             if node.this not in _TYPES:
                 raise SqlRejected(
@@ -290,8 +308,21 @@ def refuse_unlisted(tree: exp.Expr) -> None:
                 raise SqlRejected("SELECT names nothing to show; list columns or *")
         elif isinstance(node, exp.Join) and (node.method not in ("", "NATURAL") or node.kind == "POSITIONAL"):
             raise SqlRejected(f"{node.method or node.kind} JOIN is not supported; use JOIN … ON")
+        elif kind is exp.Between and node.args.get("symmetric"):
+            raise SqlRejected("BETWEEN SYMMETRIC is not supported; write the smaller bound first")
         elif kind is exp.Star and (node.args.get("replace") or node.args.get("rename")):
             raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
+
+
+def _refuse_long_chain(node: exp.Binary) -> None:
+    """Operators chain to the left; DuckDB's parser gives up at a depth of 1000."""
+    if isinstance(node.parent, exp.Binary):
+        return
+    length, left = 0, node.this
+    while isinstance(left, exp.Binary):
+        length, left = length + 1, left.this
+    if length > MAX_CHAIN:
+        raise SqlRejected(f"an expression chains {length:,} operators, {MAX_CHAIN} are allowed; split it")
 
 
 def _spoken(name: str) -> str:

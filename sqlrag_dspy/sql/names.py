@@ -38,7 +38,7 @@ MAX_ROWS = 1e10
 
 
 class Resolver:
-    """Resolves one statement; `tables` and `columns` are what it reads, in order of first mention."""
+    """Resolves one statement; `tables` are what it reads in order of first mention, `columns` sorted."""
 
     def __init__(self, catalog: Catalog, *, quotes_make_text: bool) -> None:
         self.catalog = catalog
@@ -49,7 +49,7 @@ class Resolver:
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        return tuple(self._columns.read)
+        return tuple(sorted(self._columns.read))
 
     def statement(self, tree: exp.Query) -> None:
         self._query(tree, {}, None)
