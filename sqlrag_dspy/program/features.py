@@ -49,15 +49,16 @@ def unknown_words(masked: str, known: frozenset[str]) -> int:
 
 
 def terms(masked: str, known: frozenset[str]) -> Counter[str]:
-    """Counted features of a masked question.
+    """Counted features of a masked question, in three blocks.
 
-    Word 1- to 4-grams over typed tokens and known words, and character 3- to 5-grams inside words (they
-    carry inflection, compounds and typing errors).
+    Word 1- to 3-grams over typed tokens and known words; character 3- to 5-grams inside words ("c:…": they
+    carry inflection, compounds and typing errors); and its outline ("#…": which kinds of link it holds, how
+    many unknown words, how long it is).
     """
     raw = tokens(masked)
     counted: Counter[str] = Counter()
     sequence = ["^", *abstract(raw, known), "$"]
-    for size in (1, 2, 3, 4):
+    for size in (1, 2, 3):
         for start in range(len(sequence) - size + 1):
             counted[" ".join(sequence[start : start + size])] += 1
     for word in raw:
@@ -66,10 +67,21 @@ def terms(masked: str, known: frozenset[str]) -> Counter[str]:
             for size in (3, 4, 5):
                 for start in range(len(padded) - size + 1):
                     counted["c:" + padded[start : start + size]] += 1
+    typed = [token for token in raw if token.startswith("<")]
     unknown = sum(1 for token in raw if is_word(token) and token not in known)
     counted[f"#unknown={min(unknown, 6)}"] += 1
     counted[f"#length={min(len(raw) // 3, 8)}"] += 1
+    counted[f"#first={raw[0] if raw else ''}"] += 1
+    for token in typed:
+        counted[f"#{token}"] += 1
+        counted[f"#{token.strip('<>').partition(':')[0]}"] += 1
+    counted["#kinds=" + " ".join(sorted({token.strip("<>").partition(":")[0] for token in typed}))] += 1
     return counted
+
+
+def block_of(term: str) -> int:
+    """The block a term belongs to: 0 words, 1 characters, 2 outline."""
+    return 1 if term.startswith("c:") else 2 if term.startswith("#") else 0
 
 
 def pack(values: NDArray[Any]) -> str:
@@ -85,21 +97,29 @@ def unpack(text: str, *shape: int) -> Floats:
 
 @dataclass
 class Vocabulary:
-    """Term to column, with inverse document frequencies; `known` are the words kept when abstracting."""
+    """Term to column, with inverse document frequencies; `known` are the words kept when abstracting.
+
+    Every block of terms is scaled to unit length by itself, so that none drowns another.
+    """
 
     index: dict[str, int] = field(default_factory=dict)
     idf: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
     known: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        self._blocks = np.fromiter((block_of(term) for term in self.index), np.int64, len(self.index))
+
     def vector(self, counted: Mapping[str, int]) -> tuple[NDArray[np.int64], Floats]:
-        """Columns and their sublinear tf-idf values, of unit length together."""
+        """Columns and their sublinear tf-idf values, of unit length in every block."""
         found = [(self.index[term], n) for term, n in counted.items() if term in self.index]
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         columns = np.fromiter((c for c, _ in found), np.int64, len(found))
         counts = np.fromiter((1 + math.log(n) for _, n in found), np.float32, len(found))
         values = counts * self.idf[columns]
-        return columns, values / (float(np.linalg.norm(values)) or 1.0)
+        blocks = self._blocks[columns]
+        lengths = np.sqrt(np.bincount(blocks, weights=values**2, minlength=3)).astype(np.float32)
+        return columns, (values / np.maximum(lengths, 1e-9)[blocks]).astype(np.float32)
 
     def dump(self) -> dict[str, Any]:
         return {"terms": list(self.index), "idf": pack(self.idf), "known": sorted(self.known)}

@@ -91,7 +91,9 @@ def text_table(inquiry: Inquiry) -> Table:
 def settle(plan: Plan, table: Table) -> None:
     """Splits the filters into those the index mirrors and those that need SQL; the route follows them.
 
-    By definition (docs/labels.md) a search restricted by anything but equality on a mirrored column is hybrid.
+    By definition (docs/labels.md) a search restricted by anything but equality on a mirrored column is hybrid,
+    and one restricted by nothing or by a single such equality is not. Several equalities may go either way,
+    so there the router's word stands.
     """
     if plan.condition is not None:
         plan.route = "hybrid"
@@ -110,6 +112,8 @@ def settle(plan: Plan, table: Table) -> None:
             plan.route = "hybrid"
             return
         mirrored[only.column] = only.value
+    if len(mirrored) > 1 and plan.route == "hybrid":
+        return
     plan.mirrored = mirrored
     plan.route = "vector"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -73,11 +73,9 @@ class Inquiry:
         return mask(self.links)
 
     @cached_property
-    def spoken(self) -> str:
-        """The delexicalised question, its tokens spelt as words."""
-        from sqlrag_dspy.link import mask_words
-
-        return mask_words(self.links)
+    def readings(self) -> tuple[str, ...]:
+        """What a sentence encoder reads of the question."""
+        return readings_of(self.links)
 
     @contextmanager
     def step(self, name: str, given: Any = None) -> Iterator[Step]:
@@ -113,6 +111,23 @@ class Inquiry:
         total = self.meter.usage()
         total.seconds = round(time.perf_counter() - self._started, 6)
         return total
+
+
+def readings_of(links: Links) -> tuple[str, ...]:
+    """The question with its links spelt as kinds, the question itself, and what no link explains."""
+    from sqlrag_dspy.link import mask_words
+
+    return mask_words(links), links.question, without(links, range(len(links.chosen)))
+
+
+def without(links: Links, numbers: Iterable[int]) -> str:
+    """The question without the stretches of the links of those numbers."""
+    text, position = "", 0
+    for number in sorted(numbers):
+        link = links.chosen[number]
+        text += links.question[position : link.start] + " "
+        position = link.end
+    return " ".join((text + links.question[position:]).split())
 
 
 def describe_link(link: Any) -> str:

@@ -8,7 +8,7 @@ embedding, which costs milliseconds and a model to load. Fitting is in `learn.fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dspy
@@ -43,9 +43,9 @@ class Router(dspy.Module, Parameter):
         return bool(self.quick.classes)
 
     def forward(
-        self, masked: str, spoken: str, question: str, encode: Encode | None = None
+        self, masked: str, readings: Sequence[str] = (), encode: Encode | None = None
     ) -> dspy.Prediction:
-        """`masked` and `spoken` are the delexicalised question as tokens and as words.
+        """`masked` is the delexicalised question; `readings` are the texts that the encoder reads of it.
 
         Without `encode` the first stage alone answers. An unfitted router gives no route.
         """
@@ -54,7 +54,7 @@ class Router(dspy.Module, Parameter):
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
         probabilities, stage = self.quick.probabilities(columns, values), "quick"
         if encode is not None and self.full.classes and max(probabilities.values()) < self.gate:
-            dense = embedding(encode, spoken, question)
+            dense = embedding(encode, readings)
             probabilities, stage = self.full.probabilities(columns, values, dense), "full"
         route, confidence = best(probabilities, ROUTES)
         reason = None
@@ -87,8 +87,7 @@ class Router(dspy.Module, Parameter):
         """Does nothing: DSPy's optimizers reset prompts, and fitted weights are not theirs to clear."""
 
 
-def embedding(encode: Encode, spoken: str, question: str) -> Floats:
-    """The dense block of a question: the spoken mask and the raw words, each a unit vector, scaled."""
-    return np.concatenate(list(encode([spoken, question[:1000]]))).astype(np.float32) * np.float32(
-        EMBEDDING_SCALE
-    )
+def embedding(encode: Encode, readings: Sequence[str]) -> Floats:
+    """The dense block of a question: every reading's unit vector, scaled, one after the other."""
+    vectors = encode([reading[:1000] or "." for reading in readings])
+    return np.concatenate(list(vectors)).astype(np.float32) * np.float32(EMBEDDING_SCALE)
