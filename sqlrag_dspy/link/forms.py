@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sqlrag_dspy.link.glossary import Synonym, load
 from sqlrag_dspy.link.text import STOPS, is_ordinary, phrase_key, word_set, word_texts
@@ -19,19 +18,22 @@ Kind = Literal["category", "person", "title", "other"]
 Part = Literal["whole", "synonym", "person", "surname", "first", "segment"]
 
 
-@dataclass(frozen=True)
-class Form:
-    """One way to mention a value: stemmed key, its letters joined, how good (0 to 1), and which part it is.
+class Form(NamedTuple):
+    """One way to mention a value: stemmed key, exact folded words, how good (0 to 1), and which part it is.
 
-    `words` are the exact folded words, joined by spaces; `language` that of a translation, else empty.
+    `language` is that of a translation, else empty. A tuple, since a large store makes a hundred thousand.
     """
 
     key: str
-    joined: str
     words: str
     score: float
     part: Part
     language: str = ""
+
+    @property
+    def joined(self) -> str:
+        """The letters without spaces."""
+        return self.words.replace(" ", "")
 
 
 _PARTICLES = word_set("van von de der den del della di da dos du la le ten ter bin al el")
@@ -67,8 +69,10 @@ def kind_of(column: Column, values: Sequence[str]) -> Kind:
     named = any(w in column.name.casefold() for w in _PERSON_COLUMN)
     if people >= (0.6 if named else 0.9) and ordinary < 0.2 and (named or len(sample) >= 8):
         return "person"
-    if column.profile.is_categorical and len(values) <= 200:
-        return "category"
+    if column.profile.is_categorical or (
+        len(values) <= 60 and sum(len(v.split()) <= 3 for v in sample) > 0.8 * len(sample)
+    ):
+        return "category" if len(values) <= 200 else "other"
     long = sum(len(v.split()) >= 4 for v in sample) / len(sample)
     return "title" if long >= 0.4 else "other"
 
@@ -92,7 +96,7 @@ def _all_ordinary(text: str) -> bool:
 
 
 def _form(words: Sequence[str], score: float, part: Part, language: str = "") -> Form:
-    return Form(phrase_key(tuple(words)), "".join(words), " ".join(words), score, part, language)
+    return Form(phrase_key(words), " ".join(words), score, part, language)
 
 
 def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
@@ -100,6 +104,8 @@ def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
     whole = word_texts(value)
     if not whole:
         return []
+    if kind == "other" and len(whole) == 1:
+        return [_form(whole, 1.0, "whole")]
     found: dict[str, Form] = {}
 
     def add(form: Form) -> None:
@@ -112,7 +118,7 @@ def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
         for synonym in _synonyms(value, phrase_key(tuple(whole)), holds):
             score = 0.7 if synonym.is_loose else 0.92 if synonym.language != "en" else 0.88
             key = synonym.key
-            add(Form(key, key.replace(" ", ""), key, score, "synonym", synonym.language))
+            add(Form(key, key, score, "synonym", synonym.language))
     elif kind == "person":
         for person in split_people(value):
             _add_person(person, add)

@@ -119,7 +119,7 @@ def _value_links(reading: Reading, mentions: list[Mention]) -> Iterable[Link]:
         home = mention.entry.home
         grouped.setdefault((mention.start, mention.end, home.table, home.column), []).append(mention)
     for (start, end, table, column), found in grouped.items():
-        found.sort(key=lambda m: (-round(m.score, 3), -m.entry.count, m.entry.value))
+        found.sort(key=lambda m: (-round(m.score, 3), -m.entry.frequency, m.entry.value))
         best = found[0]
         also = dict.fromkeys(m.entry.value for m in found[1:] if m.score >= best.score - 0.06)
         also.pop(best.entry.value, None)

@@ -65,6 +65,7 @@ def find_mentions(
     quotes = quoted(folded.text)
     found: list[Mention] = []
     exact: set[int] = set()
+    whole: set[int] = set()
     stems = [stem(w.text) for w in words]
     for first in range(len(words)):
         longest = min(store.longest_from(stems[first]), len(words) - first)
@@ -75,11 +76,14 @@ def find_mentions(
             window = look_at(folded, words, first, count, quotes, names)
             kept = [m for e, f in entries if (m := _weigh_exact(window, e, f, languages, folded)) is not None]
             found.extend(kept)
-            if any(m.score >= 0.5 for m in kept):
-                exact.update(range(first, first + count))
+            for mention in kept:
+                if mention.score >= 0.5:
+                    exact.update(range(first, first + count))
+                    if mention.form.part not in ("surname", "first"):
+                        whole.update(range(first, first + count))
     found.extend(_compounds(words, store, nouns))
     found.extend(_titles(folded, words, stems, store, quotes))
-    found.extend(_misspelt(folded, words, store, quotes, names, exact))
+    found.extend(_misspelt(folded, words, store, quotes, names, exact, whole))
     found.extend(_in_source(folded, words, store, quotes, exact))
     return _negate(folded.text, found)
 
@@ -203,7 +207,7 @@ def _titles(
 
 
 def _part_form(text: str) -> Form:
-    return Form("", "", text, 0.9, "segment")
+    return Form("", text, 0.9, "segment")
 
 
 def _misspelt(
@@ -213,16 +217,17 @@ def _misspelt(
     quotes: list[tuple[int, int]],
     names: set[int],
     exact: set[int],
+    whole: set[int],
 ) -> Iterable[Mention]:
     lookups = 0
-    unknown = [not is_ordinary(w.text) and not w.text[0].isdigit() for w in words]
+    unknown = [w.text.isalpha() and not is_ordinary(w.text) for w in words]
     for first in range(len(words)):
         for count in (1, 2, 3, 4):
             places = range(first, first + count)
             if first + count > len(words) or lookups >= MOST_LOOKUPS:
                 break
             run = words[first : first + count]
-            if exact.issuperset(places) or (exact.intersection(places) and count == 1):
+            if whole.issuperset(places) or (count == 1 and first in exact):
                 continue
             if any(p in names for p in places) and count == 1:
                 continue
@@ -300,6 +305,10 @@ def _words_alike(asked: list[str], stored: list[str]) -> bool:
     return all(fuzz.ratio(a, b) >= 60 for a, b in zip(asked, stored, strict=True))
 
 
+_CODE = re.compile(r"(?<![\w-])(?=[\w.-]*[a-z])(?=[\w.-]*[\d_-])[a-z0-9][\w-]*(?:\.\w+)*\w(?![\w-])")
+"""A code or a technical name: letters with digits, hyphens or underscores."""
+
+
 def _in_source(
     folded: Folded, words: list[Word], store: ValueStore, quotes: list[tuple[int, int]], exact: set[int]
 ) -> Iterable[Mention]:
@@ -307,7 +316,7 @@ def _in_source(
     partial = [c for c in store.columns if c.is_partial]
     if not partial or store.matching is None:
         return
-    stretches = [(a, b) for a, b in quotes]
+    stretches = [*quotes, *(m.span() for m in _CODE.finditer(folded.text))]
     run: list[Word] = []
     for place, word in enumerate([*words, None]):
         if (
@@ -335,9 +344,7 @@ def _in_source(
                     set(asked) <= set(word_texts(p)) for p in split_people(value)
                 )
                 if same or person:
-                    form = Form(
-                        "", "", " ".join(asked), 1.0 if same else 0.85, "whole" if same else "surname"
-                    )
+                    form = Form("", " ".join(asked), 1.0 if same else 0.85, "whole" if same else "surname")
                     yield Mention(start, end, Entry(column, value, 1), form, form.score)
 
 

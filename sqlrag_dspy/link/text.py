@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -111,6 +112,8 @@ def words(folded: Folded) -> list[Word]:
 
 def word_texts(text: str) -> list[str]:
     """The folded words of a text, without places."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     return _WORD.findall(fold(text).text)
 
 
@@ -177,7 +180,7 @@ _ENDINGS = (
 )
 
 
-def phrase_key(texts: list[str] | tuple[str, ...]) -> str:
+def phrase_key(texts: Sequence[str]) -> str:
     """The stems of several words, joined: what equal phrases share."""
     return " ".join([stem(t) for t in texts])
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.link.forms import Form, Kind, forms_of, holds_codes, kind_of
@@ -41,13 +41,12 @@ class ValueColumn:
     is_filter: bool = False
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A stored value: where it is and how often it occurs."""
 
     home: ValueColumn
     value: str
-    count: int
+    frequency: int
 
 
 class ValueStore:
@@ -176,11 +175,11 @@ class ValueStore:
         self.entries.append(entry)
         for form in forms_of(entry.value, entry.home.kind, holds):
             self._by_key[form.key].append((number, form))
-            first, spaces = form.key.partition(" ")[0], form.key.count(" ") + 1
-            if spaces > self._longest[first]:
-                self._longest[first] = spaces
-            if form.part == "whole" and spaces >= 4:
-                for token in set(form.key.split()):
+            stems = form.key.split(" ")
+            if len(stems) > self._longest[stems[0]]:
+                self._longest[stems[0]] = len(stems)
+            if len(stems) >= 4 and form.part == "whole":
+                for token in set(stems):
                     if len(token) > 3:
                         self._by_token[token].append(number)
 
@@ -188,14 +187,16 @@ class ValueStore:
     def _joined(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
         for key, entries in self._by_key.items():
-            for letters in {form.joined for _, form in entries if 4 <= len(form.joined) <= 40}:
-                if key not in found[letters]:
+            if len(key) > 44:
+                continue
+            for letters in {form.words.replace(" ", "") for _, form in entries}:
+                if 4 <= len(letters) <= 40:
                     found[letters].append(key)
         return found
 
     @cached_property
     def _nearby(self) -> Nearby:
-        return Nearby(letters for letters in self._joined if letters.isalpha() or len(letters) >= 8)
+        return Nearby(letters for letters in self._joined if letters.isalpha())
 
 
 def _values_of(table: Table, column: Column, distinct: Distinct) -> tuple[list[tuple[str, int]], bool] | None:
