@@ -25,8 +25,9 @@ from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.demonstrations import Demonstration
-from sqlrag_dspy.program.features import Head, Vocabulary, is_word, terms, tokens
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
 from sqlrag_dspy.program.gather import multilingual
+from sqlrag_dspy.program.inquiry import readings_of
 from sqlrag_dspy.program.router import embedding
 from sqlrag_dspy.program.sketch import FIELDS, Draft, Sketcher, role_terms, sequence
 from sqlrag_dspy.types import ROUTES, Links, Sketch
@@ -42,12 +43,15 @@ class Case:
     database: Database
     links: Links
     masked: str
-    spoken: str
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        return readings_of(self.links)
 
 
 def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
     """Links every example over its own bound database. Raises LabelError when there are none."""
-    from sqlrag_dspy.link import mask, mask_words
+    from sqlrag_dspy.link import mask
 
     if not examples:
         raise LabelError("no labelled queries to fit on")
@@ -55,7 +59,7 @@ def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
     for example in examples:
         database = program.bound(example.get("database"))
         links = database.link(example.question)
-        out.append(Case(example, database, links, mask(links), mask_words(links)))
+        out.append(Case(example, database, links, mask(links)))
     return out
 
 
@@ -152,6 +156,11 @@ def folds_of(classes: Sequence[str], seed: int, folds: int = FOLDS) -> NDArray[n
     return out
 
 
+def dense_of(cases: Sequence[Case]) -> Floats:
+    """The encoder's block of every case, (cases, features)."""
+    return np.stack([embedding(multilingual, case.readings) for case in cases])
+
+
 # --- the router --------------------------------------------------------------------------------------
 
 
@@ -174,7 +183,7 @@ class FitRouter(Teleprompter):
         known = known_words([case.masked for case in cases], databases)
         counted = [terms(case.masked, known) for case in cases]
         vocabulary = vocabulary_of(counted, known)
-        dense = np.stack([embedding(multilingual, case.spoken, case.example.question) for case in cases])
+        dense = dense_of(cases)
         sparse = matrix(vocabulary, counted)
         joined = matrix(vocabulary, counted, dense)
         router = student.router
@@ -205,7 +214,7 @@ class FitRouter(Teleprompter):
         routes = [case.example.route for case in cases]
         names = sorted(set(routes))
         fold = folds_of(routes, self.seed)
-        dense = np.stack([embedding(multilingual, case.spoken, case.example.question) for case in cases])
+        dense = dense_of(cases)
         out = {name: np.zeros((len(cases), len(names))) for name in ("quick", "full")}
         for number in range(FOLDS):
             train = [int(n) for n in np.flatnonzero(fold != number)]

@@ -10,7 +10,7 @@ import dspy
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.program.features import Floats
-from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_links, describe_schema
 from sqlrag_dspy.program.sketch import main_table, predicates
@@ -156,12 +156,7 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
 
 def topic(inquiry: Inquiry, numbers: list[int]) -> str:
     """The question without the stretches that became filters; the whole question when little is left."""
-    text, position = "", 0
-    for number in numbers:
-        link = inquiry.links.chosen[number]
-        text += inquiry.question[position : link.start] + " "
-        position = link.end
-    text = " ".join((text + inquiry.question[position:]).split())
+    text = without(inquiry.links, numbers)
     return text if sum(len(word) > 2 for word in text.split()) >= 2 else inquiry.question
 
 

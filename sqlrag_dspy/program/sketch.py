@@ -140,6 +140,8 @@ def role_terms(
         counted[f"nulls={kind}{column.profile.null_share > 0}"] = 1
     for token in set(tokens_):
         counted[f"q={token}|{kind}{'*' if link.concept else ''}"] = 1
+    if kind in ("column", "part"):  # in a search they restrict nothing, so what is learned there stays there
+        return Counter({f"{purpose}/{term}": 1 for term in counted})
     return counted
 
 
