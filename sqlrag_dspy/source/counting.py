@@ -13,13 +13,19 @@ from sqlrag_dspy.types import Value
 PREFIX = 300
 """Characters of a value that are looked at."""
 
+# Words that stand for a missing date or number: they do not make its column a text.
+_PLACEHOLDERS = "'n/a', 'na', 'none', 'null', 'nan', 'unknown', 'tbd', 'tba', '-', '--', '?'"
 _INTEGER = r"\s*[+-]?\d{1,18}\s*"
 _NUMBER = r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[Ii]nf)\s*"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts over the values of one column; `filled` are those that are neither NULL nor blank."""
+    """Counts over the values of one column; `filled` are those that are neither NULL nor blank.
+
+    `bad` are not UTF-8, `padded` start with a zero or a plus, `bits` spell a boolean, `placeholders` say that
+    a value is missing; `words` and lengths are means over the filled ones.
+    """
 
     rows: int
     present: int
@@ -36,6 +42,7 @@ class Counts:
     compact_dates: int
     digits: int
     bits: int
+    placeholders: int
 
     @property
     def filled(self) -> int:
@@ -63,7 +70,8 @@ def count(engine: Engine, place: int) -> Counts:
         count(*) FILTER ({length} = 8 AND regexp_full_match({t}, '(1[89]|20)\\d{{6}}')
             AND ({dates.parsed(t, "%Y%m%d")}) IS NOT NULL),
         count(*) FILTER (regexp_matches({t}, '\\d')),
-        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')) FROM profiled"""
+        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')),
+        count(*) FILTER (lower(trim({t})) IN ({_PLACEHOLDERS})) FROM profiled"""
     )[0]
     return Counts(*row)
 

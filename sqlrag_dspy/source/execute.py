@@ -208,7 +208,13 @@ class Engine:
             raise refusal(self.place, reply["error"], reply["reason"])
         process.is_ready = True
         for sql in self.prepare:
-            self._ask({"op": "trusted", "sql": sql}, None)
+            try:
+                self._ask({"op": "trusted", "sql": sql}, None)
+            except QueryFailed as error:
+                # A table that is gone since it was profiled fails alone; a lock or a crash fails all.
+                if self._process is not process or "locked" in str(error):
+                    self._drop()
+                    raise
         return process
 
     def _lost(self) -> QueryFailed:

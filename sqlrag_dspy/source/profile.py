@@ -225,14 +225,15 @@ def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | Non
     zeros (codes), none has two spellings (3.1 and 3.10 are versions), and none is a date without dashes.
     """
     filled = counts.filled
+    said = filled - counts.placeholders
     if family == "bool" and counts.bits >= FIT * filled:
         return "boolean"
     if counts.compact_dates >= FIT * filled and (family == "date" or filled >= 3):
         return None
     if family == "number":
-        fits = counts.numbers >= FIT * filled
+        fits = counts.numbers >= FIT * said > 0
     elif family in ("any", "bool"):
-        fits = counts.numbers >= FIT * filled and counts.padded == 0
+        fits = counts.numbers >= FIT * said > 0 and counts.padded == 0
     elif family == "text":
         fits = (
             counts.numbers == filled
@@ -253,7 +254,10 @@ def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | Non
 def _may_be_dates(counts: Counts, family: str) -> bool:
     if family == "number":
         return counts.compact_dates >= FIT * counts.filled
-    return 5 <= counts.mean_length <= 36 and counts.digits >= DATE_FIT * counts.filled
+    return (
+        5 <= counts.mean_length <= 36
+        and counts.digits >= DATE_FIT * (counts.filled - counts.placeholders) > 0
+    )
 
 
 def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: float) -> Profile | None:
@@ -263,14 +267,14 @@ def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: f
         f"WHERE trim(v) <> '' USING SAMPLE reservoir({PROBE} ROWS) REPEATABLE (7)"
     )
     shapes, likely = dates.candidates([row[0] for row in some])
-    if likely < 0.7 * len(some):
+    if not shapes or likely < 0.7 * len(some):
         return None
     masks = engine.trusted(
         f"SELECT {dates.mask('v', shapes)} AS m, sum(n) FROM (SELECT {expression} AS v, count(*) AS n FROM profiled "
         f"WHERE t{place} IS NOT NULL GROUP BY 1) GROUP BY 1"
     )
     formats, read = dates.cover([(bits, int(n)) for bits, n in masks], shapes)
-    if read < DATE_FIT * counts.filled:
+    if read < DATE_FIT * (counts.filled - counts.placeholders):
         return None
     stamp = dates.any_parsed(expression, formats)
     timed = any(dates.has_time(form) for form in formats)

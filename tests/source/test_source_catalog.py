@@ -132,6 +132,16 @@ def test_date_formats_are_decided_by_the_data(make):
     assert [(p.found, p.date_formats) for p in seen] == [(found, formats) for _, found, formats in DATE_CASES]
 
 
+def test_a_placeholder_does_not_make_a_text_of_dates_or_numbers(make):
+    source = make(
+        """CREATE TABLE t (placed TEXT, n INTEGER); INSERT INTO t VALUES
+        ('2024-01-03',1),('2024-01-20',2),('2024-02-02','N/A'),('n/a',4);"""
+    )
+    placed, n = profile(source.catalog.table("t"), "placed"), profile(source.catalog.table("t"), "n")
+    assert (placed.found, placed.misfits, placed.date_formats) == ("date", 1, ("%Y-%m-%d",))
+    assert (n.found, n.misfits) == ("integer", 1)
+
+
 def test_a_large_table_is_sampled_and_its_whole_asked_for_the_rest(make, monkeypatch):
     monkeypatch.setattr(profiling, "SAMPLE", 200)
     rows = [

@@ -195,6 +195,17 @@ def test_new_rows_are_seen_without_reopening(make, tmp_path):
     assert list(source.scan("n", ["s"], [4])) == [("d",)]
 
 
+def test_a_table_dropped_since_fails_alone(make, tmp_path):
+    source = make(SCRIPT + "CREATE TABLE old (y INTEGER PRIMARY KEY, t TEXT);")
+    assert source.catalog.table("old") is not None
+    with sqlite3.connect(tmp_path / "data.db") as connection:
+        connection.execute("DROP TABLE old")
+    source._engine._process.child.kill()
+    failure(source, "SELECT count(*) FROM n")
+    assert source.execute(checked("SELECT count(*) FROM n")).values == ((3,),)
+    failure(source, "SELECT * FROM old")
+
+
 def test_an_application_needs_no_main_guard_and_the_worker_ends_with_it(tmp_path):
     with sqlite3.connect(tmp_path / "data.db") as connection:
         connection.executescript(SCRIPT)

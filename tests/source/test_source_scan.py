@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sqlrag_dspy.errors import SourceError
@@ -109,6 +109,7 @@ stored = st.one_of(
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(kind="DATE", values=[0])
 @given(
     kind=st.sampled_from(["", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "DATE", "TIMESTAMP", "BOOLEAN"]),
     values=st.lists(stored, max_size=12),
