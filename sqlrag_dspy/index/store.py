@@ -189,8 +189,11 @@ def open_for_reading(store: Path) -> sqlite3.Connection:
         raise IndexUnusable(f"no index in {store}; build it with 'sqlrag index'")
     try:
         return _snapshot(path, "ro")
-    except sqlite3.OperationalError:
-        # A folder that cannot be written (a container image) has no place for SQLite's shared memory file.
+    except sqlite3.OperationalError as unopened:
+        # A folder that cannot be written (a container image) has no place for SQLite's shared memory file;
+        # nobody else writes there either.
+        if os.access(path.parent, os.W_OK):
+            raise _broken(path, unopened) from unopened
         try:
             return _snapshot(path, "ro&immutable=1")
         except sqlite3.DatabaseError as error:
