@@ -6,9 +6,11 @@ Nothing heavy is imported here: `sqlrag --help` must be fast.
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlrag_dspy import __version__
 from sqlrag_dspy.cli import ask, demo, doctor, index, init, schema, tools, training
@@ -16,7 +18,7 @@ from sqlrag_dspy.cli.arguments import common
 from sqlrag_dspy.cli.output import Screen
 from sqlrag_dspy.errors import SqlRagError
 
-__all__ = ["main"]
+__all__ = ["main", "script"]
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -29,6 +31,25 @@ example:
 
 exit codes: 0 done, 1 something you can put right (one line on stderr), 2 bad usage
 """
+
+
+def script() -> int:
+    """The entry point of `sqlrag`: `main`, after which the process ends without dismantling its modules.
+
+    That takes 0.2 s and frees memory that ends with the process anyway. Everything registered for exit runs.
+    """
+    code = 1
+
+    def leave() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+    # Registered first, so run last.
+    atexit.register(leave)
+    code = main()
+    return code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sqlrag_dspy.cli import main
+from sqlrag_dspy.cli import script
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script())
