@@ -61,12 +61,12 @@ _CLOSERS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), kind)
     for pattern, kind in [
         (
-            r"\s*,?\s*(?:(?:and|or)\s+(?:later|after|newer|onwards?|since)|onwards?|on(?=\s*(?:[,.?!;:]|$))|forward|upwards?|"
+            r"\s*,?\s*(?:(?:and|or)\s+(?:later|newer|onwards?|(?:after|since)(?=\s*(?:[,.?!;:)]|$)))|onwards?|on(?=\s*(?:[,.?!;:]|$))|forward|upwards?|"
             r"en\s+adelante|o\s+(?:despues|posterior(?:es)?|mas\s+tarde)|(?:en|of)\s+(?:later|daarna)|te\s+rekenen)\b",
             "since",
         ),
         (
-            r"\s*,?\s*(?:(?:and|or)\s+(?:earlier|before|older)|o\s+(?:antes|anterior(?:es)?)|(?:en|of)\s+"
+            r"\s*,?\s*(?:(?:and|or)\s+(?:earlier|older|before(?=\s*(?:[,.?!;:)]|$)))|o\s+(?:antes(?!\s+d)|anterior(?:es)?(?!\s+a))|(?:en|of)\s+"
             r"(?:eerder|daarvoor|vroeger))\b",
             "until",
         ),

@@ -157,7 +157,9 @@ def _settle_participles(
 ) -> list[Link]:
     """ "approved" may be a status or an amount, "closed" a status or a date: what stands near decides."""
     values = {
-        (k.start, k.end) for k in found if k.kind == "value" and k.concept == "category" and k.score >= 0.55
+        (k.start, k.end): k.score
+        for k in found
+        if k.kind == "value" and k.concept == "category" and k.score >= 0.55
     }
     is_column: dict[tuple[int, int], bool] = {}
     for span in reading.named:
@@ -185,6 +187,17 @@ def _settle_participles(
                 link = replace(link, score=min(1.0, link.score + 0.3) if meant_column else link.score * 0.55)
             elif link.kind == "value" and meant_column:
                 link = replace(link, score=link.score * 0.7)
+        rival = values.get((link.start, link.end))
+        if (
+            rival is not None
+            and meant_column is None
+            and link.kind in ("table", "column")
+            and link.concept
+            and not link.op
+        ):
+            link = replace(
+                link, score=min(link.score, rival * 0.9)
+            )  # a stored value before a synonym of a name
         settled.append(link)
     return settled
 

@@ -43,7 +43,9 @@ _NOT = re.compile(
     r"(?:[\s,]+(?:in|en|the|la|el|los|las|lo|de|del|het|from|of|for|any|section|sections|seccion|secciones|category|"
     r"categories|categoria|categorias|rubriek|categorie|sean|sea|es|son|is|are|be|being|uit|bij|van|over|about|a|an|"
     r"with|status|estado|articles|article|articulos|artikelen|stories|pieces|stukken|by|por|door|tagged|marked|those|"
-    r"ones|que|esten|pertenezcan|behoren|tot|were|was))*\W*$"
+    r"ones|que|esten|pertenezcan|behoren|tot|were|was|"
+    r"use|uses|using|include|includes|including|have|having|contain|contains|belong|belongs|come|comes|live|lives|speak|"
+    r"to|hablan|hablen|vienen|vengan|tienen|tengan|komen|hebben|gebruiken|handled|written|called|named))*\W*$"
 )
 _AND_ANOTHER = re.compile(
     r"\s*(?:,|;|/|\bnor\b|\bor\b|\band\b|\by\b|\bo\b|\bu\b|\bni\b|\ben\b|\bof\b|\bnoch\b|&|\s|\bin\b|\bthe\b)+\s*"

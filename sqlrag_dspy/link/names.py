@@ -307,12 +307,9 @@ def main_date(table: Table) -> Column | None:
 def year_column(table: Table) -> Column | None:
     """The whole-number column that holds years, if the table has one."""
     for column in table.columns:
-        if column.profile.found != "integer":
-            continue
         low, high = column.profile.minimum, column.profile.maximum
-        named = not {"year", "jaar", "ano"}.isdisjoint(name_words(column.name))
-        if named and (
-            not isinstance(low, int) or not isinstance(high, int) or (low >= -9999 and 1000 <= high <= 2999)
-        ):
+        if not column.is_number or {"year", "jaar", "ano"}.isdisjoint(name_words(column.name)):
+            continue
+        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and 1000 <= high <= 2999:
             return column
     return None

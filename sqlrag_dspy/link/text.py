@@ -76,7 +76,7 @@ class Folded:
 def fold(text: str) -> Folded:
     """Lower-cased text without accents; curly quotes and long dashes become plain ones."""
     if text.isascii():
-        return Folded(text, text.lower(), range(len(text) + 1))
+        return Folded(text, text.lower().replace("`", "'"), range(len(text) + 1))
     letters: list[str] = []
     at: list[int] = []
     for place, letter in enumerate(text):
@@ -97,7 +97,7 @@ def _fold_letter(letter: str) -> str:
     return "".join(p for p in parts.casefold() if not unicodedata.combining(p))
 
 
-_PLAIN = {"’": "'", "‘": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
+_PLAIN = {"`": "'", "’": "'", "‘": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
 _PLAIN |= {"–": "-", "—": "-", "−": "-", "‐": "-", "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "ı": "i", "đ": "d"}
 
 

@@ -26,8 +26,12 @@ def known(reading: Reading) -> Known:
             return Known(reading.today, low, high, bool(formats) and formats[0].startswith("%m"))
         if years is not None:
             first, last = years.profile.minimum, years.profile.maximum
-            if isinstance(first, int) and isinstance(last, int) and 1 <= first <= last <= 9999:
-                return Known(reading.today, date(first, 1, 1), date(last, 12, 31))
+            if (
+                isinstance(first, (int, float))
+                and isinstance(last, (int, float))
+                and 1 <= first <= last <= 9999
+            ):
+                return Known(reading.today, date(int(first), 1, 1), date(int(last), 12, 31))
     return Known(reading.today)
 
 
