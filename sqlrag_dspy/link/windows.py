@@ -78,5 +78,10 @@ _QUOTES = re.compile(r"\"([^\"]{2,200})\"|(?<!\w)'((?:[^']|(?<=\w)'(?=\w)){2,200
 
 
 def quoted(text: str) -> list[tuple[int, int]]:
-    """Spans inside quotation marks."""
-    return [m.span(1) if m.group(1) else m.span(2) for m in _QUOTES.finditer(text)]
+    """Spans inside quotation marks, blanks at either end left out."""
+    spans = []
+    for match in _QUOTES.finditer(text):
+        inside = match.group(1) or match.group(2)
+        start = match.start() + 1 + len(inside) - len(inside.lstrip())
+        spans.append((start, start + len(inside.strip())))
+    return [(start, end) for start, end in spans if start < end]
