@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
@@ -10,10 +10,11 @@ from sqlrag_dspy.program.sketch import Skeleton
 from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
 
 
-def skeleton_of(sketch: Sketch, display: str) -> Skeleton | None:
+def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Skeleton | None:
     """The skeleton of a gold sketch, or None when it has a shape that skeletons cannot say.
 
-    `display` is the column that rows of the table are recognised by.
+    `display` is the column that rows of the table are recognised by; `shown` are the columns that the question
+    itself names as wanted. A display column that it names is one of those, and not understood.
     """
     measures = [item for item in sketch.select if item.aggregate]
     bare = [item for item in sketch.select if not item.aggregate]
@@ -45,7 +46,8 @@ def skeleton_of(sketch: Sketch, display: str) -> Skeleton | None:
         show = "measure"
     else:
         is_key = [item.column == display and not item.part for item in bare]
-        show = "key" if is_key == [True] else "key+columns" if is_key and is_key[0] else "columns"
+        understood = bool(is_key) and is_key[0] and display not in shown
+        show = "columns" if not understood else "key" if len(is_key) == 1 else "key+columns"
         if "columns" in show and any(item.part for item in bare) and len(bare) > 3:
             return None
     order = "none"

@@ -305,12 +305,15 @@ def align(cases: Sequence[Case]) -> list[Aligned]:
         if sketch is None:
             continue
         purpose = "sql" if case.example.route == "sql" else "search"
+        roles = roles_of(sketch, case.links)
         skeleton = None
         if purpose == "sql":
             table = case.database.catalog.table(sketch.table)
             if table is not None:
-                skeleton = skeleton_of(sketch, case.database.display_column(table).name)
-        out.append(Aligned(case, roles_of(sketch, case.links), purpose, skeleton))
+                display = case.database.display_column(table).name
+                shown = {case.links.chosen[n].column or "" for n, role in roles.items() if role == "select"}
+                skeleton = skeleton_of(sketch, display, shown)
+        out.append(Aligned(case, roles, purpose, skeleton))
     return out
 
 
