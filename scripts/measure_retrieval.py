@@ -102,8 +102,13 @@ def read_table(
             kind = "date"
         values = tuple((v, 1) for v in distinct) if len(distinct) <= min(60, 0.2 * len(found)) else ()
         profile = Profile(
-            kind, distinct=len(distinct), mean_length=length, is_long_text=length > 200, samples=tuple(found[:3]), values=values
-        )  # fmt: skip
+            kind,
+            distinct=len(distinct),
+            mean_length=length,
+            is_long_text=length > 200,
+            samples=tuple(found[:3]),
+            values=values,
+        )
         columns.append(Column(column, declared, profile))
     rows = connection.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]
     return Table(name, tuple(key), tuple(columns), tuple(text), tuple(filters), rows=rows)
