@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 DOCUMENTS = 10
 """Documents listed in a trace."""
+MOST = 600
+"""Characters shown of what goes into a step or comes out of it; --json has all that was kept."""
 
 
 def show(answer: Answer, screen: Screen, *, is_traced: bool = False) -> None:
@@ -58,9 +60,12 @@ def trace(answer: Answer, screen: Screen) -> None:
         if step.lm_calls:
             cost += f", {step.lm_calls} model calls, {step.tokens_in} + {step.tokens_out} tokens"
         screen.text(f"  {step.name} ({cost})", "cyan")
-        for label, value in (("in", step.input), ("out", step.output), ("error", step.error)):
-            if value:
-                lines = value.strip().splitlines() or [""]
+        # What the last step gives follows below, whole.
+        out = None if step.name == "answer" else step.output
+        for label, value in (("in", step.input), ("out", out), ("error", step.error)):
+            if value and value.strip():
+                value = value.strip()
+                lines = (value if len(value) <= MOST else value[: MOST - 1] + "…").splitlines()
                 screen.text(f"    {label + ':':<6} {lines[0]}", "red" if label == "error" else "dim")
                 for line in lines[1:]:
                     screen.text(f"           {line}", "dim")

@@ -42,12 +42,12 @@ def add(commands: arguments.Commands) -> None:
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Builds, indexes, loads the shipped program, asks."""
-    corpus = find_corpus()
-    database, settings = prepare(args.folder, corpus, lm=args.lm or "")
-    screen.note(f"built {database} from {corpus}")
-
     from sqlrag_dspy.program import artifact
 
+    corpus = find_corpus()
+    artifact.read_card(artifact.find(NAME))  # before anything slow
+    database, settings = prepare(args.folder, corpus, lm=args.lm or "")
+    screen.note(f"built {database} from {corpus}")
     with artifact.load(NAME, settings=settings) as rag:
         bound = rag.bound()
         write_settings(args.folder, settings, bound.source)
