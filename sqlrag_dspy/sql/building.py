@@ -60,7 +60,10 @@ def keys_where(table: str, where: str, catalog: Catalog) -> str:
     found = find_table(catalog, table)
     if not where.strip():
         raise SqlRejected("the condition is empty; write one such as status = 'open'")
-    tree = parse(f"SELECT 1 WHERE {where}", brackets=catalog.dialect == "sqlite")
+    try:
+        tree = parse(f"SELECT 1 WHERE {where}", brackets=catalog.dialect == "sqlite")
+    except RecursionError as error:
+        raise SqlRejected("the condition is nested too deeply; use IN (…) or fewer brackets") from error
     said = {key for key, value in tree.args.items() if value} - {"expressions", "where"}
     if not isinstance(tree, exp.Select) or said or len(tree.expressions) != 1:
         raise SqlRejected(

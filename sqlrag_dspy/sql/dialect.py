@@ -97,7 +97,6 @@ class Repairs:
             exp.ILike: self._like,
             exp.Glob: self._like,
             exp.Div: self._div,
-            exp.IntDiv: _int_div,
             exp.Mod: _arithmetic,
             exp.Mul: _arithmetic,
             exp.Add: _arithmetic,
@@ -120,8 +119,8 @@ class Repairs:
         return comparing.like(node, ignores_case=self.source_is_sqlite)
 
     def _div(self, node: exp.Div) -> exp.Expr | None:
-        left, right = node.this, node.expression
         changed = _arithmetic(node)
+        left, right = (changed or node).this, (changed or node).expression
         if kind_of(left) == kind_of(right) == "integer":
             if self.is_sqlite:
                 return exp.IntDiv(this=left, expression=right)
@@ -129,9 +128,7 @@ class Repairs:
                 # spelt so that a reader with SQLite's rules divides the same way
                 return exp.Div(this=cast(left, "DOUBLE"), expression=_not_zero(right))
         guarded = _not_zero(right)
-        if guarded is right:
-            return changed
-        return exp.Div(this=changed.this if changed else left, expression=guarded)
+        return changed if guarded is right else exp.Div(this=left, expression=guarded)
 
     def _cast(self, node: exp.Cast) -> exp.Expr | None:
         inner, to = node.this, node.to.this
@@ -228,9 +225,12 @@ class Repairs:
         fixed: list[exp.Expr] = [arguments[0]]
         for position, argument in enumerate(arguments[1:]):
             to = cast_to.get(wanted[position]) if position < len(wanted) else None
-            is_cast = isinstance(argument, exp.Cast) and to is not None and argument.to.sql() == to
-            if (to and not is_cast and kind_of(argument) != kind_for[to]) or (to == "DOUBLE" and not is_cast):
-                argument = cast(argument, to)
+            is_cast = (
+                isinstance(argument, exp.Cast) and to is not None and argument.to == exp.DataType.build(to)
+            )
+            if to is not None and not is_cast and (to == "DOUBLE" or kind_of(argument) != kind_for[to]):
+                is_safe = kind_of(argument) in ("integer", "number", "boolean") or to == "VARCHAR"
+                argument = cast(argument, to) if is_safe else try_cast(argument, to)
             fixed.append(argument)
         return call("printf", *fixed)
 
@@ -254,10 +254,6 @@ def _not_zero(node: exp.Expr) -> exp.Expr:
     if isinstance(inner, exp.Literal) and (inner.is_string or float(inner.this) != 0):
         return node
     return exp.Nullif(this=node, expression=exp.Literal.number(0))
-
-
-def _int_div(node: exp.IntDiv) -> exp.Expr | None:
-    return None
 
 
 def _arithmetic(node: exp.Binary) -> exp.Expr | None:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.grouping import AGGREGATES
 from sqlrag_dspy.sql.kinds import function_name
 from sqlrag_dspy.sql.words import words
 
@@ -61,6 +62,10 @@ def check_functions(tree: exp.Expr) -> None:
             raise SqlRejected(no_table_function(name))
         if name not in allowed and name not in REWRITTEN and name != "unnest":
             raise SqlRejected(_not_allowed(name, allowed))
+        if name not in AGGREGATES and any(_is_distinct(each) for each in node.expressions):
+            raise SqlRejected(
+                f"DISTINCT has no meaning in {name}(…); it belongs in an aggregate or after SELECT"
+            )
         if name in ("range", "generate_series"):
             generated_rows(node, name)
         elif name in ("repeat", "lpad", "rpad"):
@@ -69,6 +74,10 @@ def check_functions(tree: exp.Expr) -> None:
             _bounded_format(node, name)
         elif name == "replace":
             _bounded_replace(node)
+
+
+def _is_distinct(node: exp.Expr) -> bool:
+    return isinstance(node.this if isinstance(node, exp.Order) else node, exp.Distinct)
 
 
 def _not_allowed(name: str, allowed: frozenset[str]) -> str:

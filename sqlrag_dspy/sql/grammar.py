@@ -214,7 +214,20 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
         raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
-    return _with_plain_negation(tree)
+    return _with_brackets(_with_plain_negation(tree))
+
+
+_HOLDERS = (exp.Subquery, exp.CTE, exp.SetOperation, exp.Exists, exp.In, exp.Any)
+
+
+def _with_brackets(tree: exp.Query) -> exp.Query:
+    """Brackets of their own around a query that is an argument, as in f(SELECT …)."""
+    for node in list(tree.find_all(exp.Select, exp.SetOperation)):
+        if node.parent is not None and not isinstance(node.parent, _HOLDERS):
+            held = exp.Null()
+            node.replace(held)
+            held.replace(exp.Subquery(this=node))
+    return tree
 
 
 def _with_plain_negation(tree: exp.Query) -> exp.Query:
@@ -306,10 +319,23 @@ def refuse_unlisted(tree: exp.Expr) -> None:
                 raise SqlRejected("write a plain SELECT list")
             if not node.expressions:
                 raise SqlRejected("SELECT names nothing to show; list columns or *")
+            if node.args.get("joins") and not node.args.get("from_"):
+                raise SqlRejected("a JOIN needs a FROM before it")
         elif isinstance(node, exp.Join) and (node.method not in ("", "NATURAL") or node.kind == "POSITIONAL"):
             raise SqlRejected(f"{node.method or node.kind} JOIN is not supported; use JOIN … ON")
+        elif kind is exp.Alias:
+            if not isinstance(node.parent, exp.Select) or isinstance(node.this, exp.Star):
+                raise SqlRejected(f"only a column of the SELECT list can be called {node.alias!r} there")
+        elif kind is exp.In:
+            if not node.expressions and not any(node.args.get(key) for key in ("query", "field", "unnest")):
+                raise SqlRejected("IN needs a list of values or a subquery after it")
+        elif kind is exp.Group:
+            if not any(node.args.values()):
+                raise SqlRejected("GROUP BY names nothing; list columns after it")
         elif kind is exp.Between and node.args.get("symmetric"):
             raise SqlRejected("BETWEEN SYMMETRIC is not supported; write the smaller bound first")
+        elif kind is exp.Star and not isinstance(node.parent, exp.Select | exp.Column | exp.Count):
+            raise SqlRejected("* stands for all columns only after SELECT and in COUNT(*)")
         elif kind is exp.Star and (node.args.get("replace") or node.args.get("rename")):
             raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
 

@@ -139,3 +139,10 @@ SELECT title FROM article -- no such table
 SELECT title FROM articles WHERE nope(title) = 1 -- no such function
 SELECT word_count FROM articles WHERE word_count = 'many' -- text against a number
 SELECT -- nothing to show
+SELECT word_count JOIN articles -- a join without FROM
+SELECT length(DISTINCT title) FROM articles -- DISTINCT where nothing is aggregated
+SELECT length(title AS t) FROM articles -- a name inside a call
+SELECT title FROM articles WHERE word_count IN () -- a list of nothing
+SELECT title FROM articles LIMIT 10 PERCENT -- a share of the rows
+SELECT title FROM articles FETCH FIRST 1 ROWS WITH TIES -- more rows than asked
+SELECT INTERVAL * 1 FROM articles -- a star that is no column

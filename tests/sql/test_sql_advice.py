@@ -117,11 +117,13 @@ def test_a_probe_that_fails_is_left_out():
 SAID = [
     ("SELECT strftime('%Y', published_date), article_category, COUNT(*) FROM articles GROUP BY 1, 2",
      "counts articles by year of published date and article category"),
-    ("SELECT title FROM articles WHERE article_category = 'travel' AND published_date >= '2023-03-01' AND published_date < '2023-04-01'",
+    ("SELECT title FROM articles WHERE article_category = 'travel' AND published_date >= '2023-03-01' "
+     "AND published_date < '2023-04-01'",
      "title of articles where article category is travel and published date from 2023-03-01 to before 2023-04-01"),
     ("SELECT title, word_count FROM articles ORDER BY word_count DESC LIMIT 3",
      "title and word count of articles, ordered by word count descending, first 3"),
-    ("SELECT AVG(word_count) FROM articles WHERE authors IS NULL", "average word count of articles where authors is missing"),
+    ("SELECT AVG(word_count) FROM articles WHERE authors IS NULL",
+     "average word count of articles where authors is missing"),
     ("SELECT 100.0 * SUM(article_category = 'sports') / COUNT(*) FROM articles",
      "percentage of articles where article category is sports"),
     ("SELECT customer FROM orders WHERE id IN (SELECT order_id FROM line WHERE category = 'ink')",

@@ -14,7 +14,6 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import check
 from sqlrag_dspy.types import Catalog, Table
 
-
 DUCK, LITE = open_duckdb(), open_sqlite()
 
 
@@ -194,12 +193,20 @@ def test_nothing_of_the_writers_comments_is_kept():
 # --- law: any condition keeps the rows that SQLite keeps ---------------------------------------------
 
 NAMES = st.sampled_from(["title", "word_count", "published_date", "article_category", "zip", "authors"])
-LITERALS = st.sampled_from(["'2023'", "'2023-03-31'", "'sports'", "300", "'300'", "718", "'Goal'", "'B'", "'1'", "2023.5"])
+LITERALS = st.sampled_from(
+    ["'2023'", "'2023-03-31'", "'sports'", "300", "'300'", "718", "'Goal'", "'B'", "'1'", "2023.5"]
+)
+OPERATORS = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "IS", "IS NOT"])
+PATTERNS = st.sampled_from(["'go%'", "'%a%'", "'2023%'", "'_00%'"])
 ATOMS = st.one_of(
-    st.tuples(NAMES, st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "IS", "IS NOT"]), LITERALS).map(" ".join),
-    st.tuples(NAMES, st.sampled_from(["LIKE", "NOT LIKE"]), st.sampled_from(["'go%'", "'%a%'", "'2023%'", "'_00%'"])).map(" ".join),
-    st.tuples(NAMES, st.sampled_from(["BETWEEN", "NOT BETWEEN"]), LITERALS, st.just("AND"), LITERALS).map(" ".join),
-    st.tuples(NAMES, st.sampled_from(["IN", "NOT IN"]), LITERALS, LITERALS).map(lambda t: f"{t[0]} {t[1]} ({t[2]}, {t[3]})"),
+    st.tuples(NAMES, OPERATORS, LITERALS).map(" ".join),
+    st.tuples(NAMES, st.sampled_from(["LIKE", "NOT LIKE"]), PATTERNS).map(" ".join),
+    st.tuples(NAMES, st.sampled_from(["BETWEEN", "NOT BETWEEN"]), LITERALS, st.just("AND"), LITERALS).map(
+        " ".join
+    ),
+    st.tuples(NAMES, st.sampled_from(["IN", "NOT IN"]), LITERALS, LITERALS).map(
+        "{0[0]} {0[1]} ({0[2]}, {0[3]})".format
+    ),
     st.tuples(NAMES, st.sampled_from(["IS NULL", "IS NOT NULL", "ISNULL", "NOTNULL"])).map(" ".join),
     st.sampled_from(
         [
@@ -235,6 +242,9 @@ def test_any_condition_keeps_the_rows_of_sqlite(condition):
     try:
         query = check(statement, CATALOG)
     except SqlRejected as refused:
-        assert "holds numbers" in str(refused) or "true or false" in str(refused)
+        said = str(refused)
+        query = None
+    if query is None:
+        assert "holds numbers" in said
         return
     assert DUCK.execute(query.text).fetchall() == LITE.execute(statement).fetchall()

@@ -74,7 +74,7 @@ SELECT title FROM articles WHERE is_open = 1 AND word_count = '450'
 SELECT title FROM articles WHERE zip = 718
 SELECT title FROM articles ORDER BY word_count DESC LIMIT 2
 SELECT title FROM articles WHERE word_count = (SELECT MAX(word_count) FROM articles)
-SELECT title FROM articles WHERE article_category = 'sports' AND word_count = (SELECT MIN(word_count) FROM articles WHERE article_category = 'sports')
+SELECT title FROM articles WHERE zip = '1' AND word_count = (SELECT MIN(word_count) FROM articles WHERE zip = '1')
 SELECT 100.0 * SUM(article_category = 'sports') / COUNT(*) FROM articles
 SELECT SUM(CASE WHEN article_category = 'sports' THEN 1 ELSE 0 END) * 100.0 / COUNT(*) FROM articles
 SELECT AVG(article_category = 'sports') FROM articles WHERE word_count > 100
