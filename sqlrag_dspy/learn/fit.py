@@ -26,9 +26,8 @@ from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.demonstrations import Demonstration
 from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
-from sqlrag_dspy.program.gather import multilingual
+from sqlrag_dspy.program.encoder import embedding, multilingual
 from sqlrag_dspy.program.inquiry import readings_of
-from sqlrag_dspy.program.router import embedding
 from sqlrag_dspy.program.sketch import FIELDS, Draft, Sketcher, role_terms, sequence
 from sqlrag_dspy.types import ROUTES, Links, Sketch
 

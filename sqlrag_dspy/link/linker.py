@@ -19,7 +19,7 @@ from sqlrag_dspy.link.names import Names, main_table
 from sqlrag_dspy.link.numbers import NumberMention, find_numbers
 from sqlrag_dspy.link.parts import find_parts
 from sqlrag_dspy.link.reading import Reading, is_table
-from sqlrag_dspy.link.text import fold, words
+from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.when import date_links, has_dates, known, part_links
 from sqlrag_dspy.types import Catalog, Column, Link, Links
@@ -81,6 +81,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     )
     found = [k for k in found if k.kind not in ("table", "column") or not _is_tail(reading, k, mentions)]
     found.extend(_value_links(reading, mentions))
+    found.extend(_who_links(reading, values))
     found.extend(link for p in find_parts(reading.text, busy) for link in part_links(reading, p))
     return _settle_participles(reading, found, busy, numbers)
 
@@ -101,6 +102,24 @@ def _name_links(reading: Reading) -> Iterable[Link]:
                 op=named.end,
                 grain=_holds(home[1]) if home else "",
                 score=named.score - (0.03 * min(reading.rank(named.table), 3) if home else 0.0),
+            )
+
+
+WHO = word_set("who whose whom wie wiens quien quienes")
+
+
+def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
+    """ "Who wrote …" asks for the column that holds persons, of the first table asked about that has one."""
+    people = {(c.table, c.column) for c in values.columns if c.kind == "person"}
+    home = next(
+        ((t.name, c.name) for t in reading.tables for c in t.columns if (t.name, c.name) in people), None
+    )
+    if home is None:
+        return
+    for word in reading.words:
+        if word.text in WHO:
+            yield reading.link(
+                "column", word.start, word.end, table=home[0], column=home[1], concept="who", grain="text", score=0.7
             )
 
 

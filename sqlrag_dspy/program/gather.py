@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.program.features import Floats
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_links, describe_schema
@@ -33,19 +31,6 @@ class Evidence:
     search: Search | None = None
     needs_model: bool = False
     notes: list[str] = field(default_factory=list)
-
-
-@lru_cache(maxsize=1)
-def _multilingual() -> Any:
-    from sqlrag_dspy.index import find_embedder
-
-    return find_embedder("use-multilingual")
-
-
-def multilingual(texts: list[str]) -> Floats:
-    """Unit vectors of the packaged multilingual encoder; it loads at the first call."""
-    vectors: Floats = _multilingual()(texts)
-    return vectors
 
 
 def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import dspy
 
 from sqlrag_dspy.program.database import Database
+from sqlrag_dspy.program.encoder import embedding, multilingual
+from sqlrag_dspy.program.features import Floats
 from sqlrag_dspy.program.result import Step, Usage
 from sqlrag_dspy.types import Links
 
@@ -73,9 +75,9 @@ class Inquiry:
         return mask(self.links)
 
     @cached_property
-    def readings(self) -> tuple[str, ...]:
-        """What a sentence encoder reads of the question."""
-        return readings_of(self.links)
+    def dense(self) -> Floats:
+        """The sentence encoder's block of the question, for the learned heads."""
+        return embedding(multilingual, readings_of(self.links))
 
     @contextmanager
     def step(self, name: str, given: Any = None) -> Iterator[Step]:

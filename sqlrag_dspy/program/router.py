@@ -8,21 +8,17 @@ embedding, which costs milliseconds and a model to load. Fitting is in `learn.fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import dspy
-import numpy as np
 from dspy.predict.parameter import Parameter
 
 from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, terms
 from sqlrag_dspy.types import ROUTES
 
-Encode = Callable[[list[str]], Floats]
-"""Texts to unit vectors, (n, dimension)."""
-
-EMBEDDING_SCALE = 2.0
-"""How much the embedding block weighs beside the unit-length n-gram block."""
+Dense = Callable[[], Floats]
+"""The encoder's block of one question, worked out when it is first needed."""
 
 
 class Router(dspy.Module, Parameter):
@@ -42,20 +38,17 @@ class Router(dspy.Module, Parameter):
     def is_fitted(self) -> bool:
         return bool(self.quick.classes)
 
-    def forward(
-        self, masked: str, readings: Sequence[str] = (), encode: Encode | None = None
-    ) -> dspy.Prediction:
-        """`masked` is the delexicalised question; `readings` are the texts that the encoder reads of it.
+    def forward(self, masked: str, dense: Dense | None = None) -> dspy.Prediction:
+        """`masked` is the delexicalised question; `dense` gives the encoder's block of it when asked.
 
-        Without `encode` the first stage alone answers. An unfitted router gives no route.
+        Without `dense` the first stage alone answers. An unfitted router gives no route.
         """
         if not self.is_fitted:
             return dspy.Prediction(route=None, confidence=0.0, probabilities={}, stage="none", reason=None)
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
         probabilities, stage = self.quick.probabilities(columns, values), "quick"
-        if encode is not None and self.full.classes and max(probabilities.values()) < self.gate:
-            dense = embedding(encode, readings)
-            probabilities, stage = self.full.probabilities(columns, values, dense), "full"
+        if dense is not None and self.full.classes and max(probabilities.values()) < self.gate:
+            probabilities, stage = self.full.probabilities(columns, values, dense()), "full"
         route, confidence = best(probabilities, ROUTES)
         reason = None
         if self.reasons.classes:
@@ -85,9 +78,3 @@ class Router(dspy.Module, Parameter):
 
     def reset(self) -> None:
         """Does nothing: DSPy's optimizers reset prompts, and fitted weights are not theirs to clear."""
-
-
-def embedding(encode: Encode, readings: Sequence[str]) -> Floats:
-    """The dense block of a question: every reading's unit vector, scaled, one after the other."""
-    vectors = encode([reading[:1000] or "." for reading in readings])
-    return np.concatenate(list(vectors)).astype(np.float32) * np.float32(EMBEDDING_SCALE)
