@@ -11,6 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import dspy
@@ -43,9 +44,10 @@ class Case:
     links: Links
     masked: str
 
-    @property
-    def readings(self) -> tuple[str, ...]:
-        return readings_of(self.links)
+    @cached_property
+    def dense(self) -> Floats:
+        """The encoder's block of the question."""
+        return embedding(multilingual, readings_of(self.links))
 
 
 def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
@@ -157,7 +159,7 @@ def folds_of(classes: Sequence[str], seed: int, folds: int = FOLDS) -> NDArray[n
 
 def dense_of(cases: Sequence[Case]) -> Floats:
     """The encoder's block of every case, (cases, features)."""
-    return np.stack([embedding(multilingual, case.readings) for case in cases])
+    return np.stack([case.dense for case in cases])
 
 
 # --- the router --------------------------------------------------------------------------------------
@@ -348,7 +350,7 @@ class FitSketch(Teleprompter):
             for item, f in zip(aligned, fold):
                 if f == number and item.purpose == "sql":
                     case = item.case
-                    draft = sketcher.draft(case.links, case.masked, case.database.catalog)
+                    draft = sketcher.draft(case.links, case.masked, case.database.catalog, case.dense)
                     out.append((case, draft, is_right(case, draft.sketch)))
         return out
 
@@ -360,7 +362,7 @@ class FitSketch(Teleprompter):
             )
         counted = [terms(a.case.masked, known) for a in shaped]
         sketcher.vocabulary = vocabulary_of(counted, known)
-        features = matrix(sketcher.vocabulary, counted)
+        features = matrix(sketcher.vocabulary, counted, dense_of([a.case for a in shaped]))
         sketcher.fields = {
             name: logistic(
                 features, [getattr(a.skeleton, name) for a in shaped], self.strength, seed=self.seed

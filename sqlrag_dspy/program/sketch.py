@@ -19,7 +19,8 @@ import dspy
 import numpy as np
 from dspy.predict.parameter import Parameter
 
-from sqlrag_dspy.program.features import Head, Vocabulary, abstract, is_word, terms, tokens
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, abstract, is_word, terms, tokens
+from sqlrag_dspy.program.router import Dense
 from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Link, Links, Part, Predicate, Sketch, Table
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct")
@@ -168,12 +169,15 @@ class Sketcher(dspy.Module, Parameter):
         return bool(self.fields)
 
     def forward(
-        self, links: Links, masked: str, catalog: Catalog, table: str | None = None
+        self, links: Links, masked: str, catalog: Catalog, dense: Dense | None = None, table: str | None = None
     ) -> dspy.Prediction:
-        """`sketch` (None when the links cannot fill any skeleton), `confidence`, `draft`."""
+        """`sketch` (None when the links cannot fill any skeleton), `confidence`, `draft`.
+
+        `dense` gives the encoder's block of the question.
+        """
         if not self.is_fitted:
             return dspy.Prediction(sketch=None, confidence=0.0, draft=Draft(None, None))
-        draft = self.draft(links, masked, catalog, table)
+        draft = self.draft(links, masked, catalog, None if dense is None else dense(), table)
         return dspy.Prediction(
             sketch=draft.sketch,
             confidence=self.trust(draft) if draft.sketch is not None else 0.0,
@@ -182,10 +186,10 @@ class Sketcher(dspy.Module, Parameter):
 
     # --- pieces that fitting uses as well ------------------------------------------------------------
 
-    def field_probabilities(self, masked: str) -> dict[str, dict[str, float]]:
+    def field_probabilities(self, masked: str, dense: Floats | None = None) -> dict[str, dict[str, float]]:
         """For every skeleton field, class to probability."""
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
-        return {name: head.probabilities(columns, values) for name, head in self.fields.items()}
+        return {name: head.probabilities(columns, values, dense) for name, head in self.fields.items()}
 
     def role_probabilities(
         self, links: Links, masked: str, catalog: Catalog, purpose: str
@@ -205,12 +209,19 @@ class Sketcher(dspy.Module, Parameter):
             out.append({role: share / total for role, share in kept.items()})
         return out
 
-    def draft(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> Draft:
+    def draft(
+        self,
+        links: Links,
+        masked: str,
+        catalog: Catalog,
+        dense: Floats | None = None,
+        table: str | None = None,
+    ) -> Draft:
         """The best-filled skeleton, untrusted."""
         target = catalog.table(table) if table else main_table(links, catalog)
         if target is None:
             return Draft(None, None)
-        fields = self.field_probabilities(masked)
+        fields = self.field_probabilities(masked, dense)
         roles = self.role_probabilities(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
         ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
