@@ -74,7 +74,10 @@ def _one_way(left: exp.Expr, right: exp.Expr, op: type[exp.Expr]) -> Pair | None
     if kind in ("date", "timestamp"):
         return _moment(left, right, other)
     if kind in ("integer", "number") and other == "text":
-        return _number_with_text(left, right)
+        changed = _number_with_text(left, right)
+        if changed is not None and _ignores_case(right) and kind_of(changed[0]) == "text":
+            return call("lower", changed[0]), call("lower", right)
+        return changed
     if kind == "boolean" and not isinstance(bare(left), exp.Boolean):
         return _boolean(left, right, other)
     if kind == "text" and field_of(left) is not None and _ignores_case(left) and other == "text":

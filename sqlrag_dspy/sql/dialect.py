@@ -295,6 +295,8 @@ def _is(node: exp.Is) -> exp.Expr | None:
         return None
     pair = comparing.align(node.this, node.expression, exp.NullSafeEQ)
     left, other = pair or (node.this, node.expression)
+    if isinstance(left, exp.Is | exp.Not):
+        left = exp.Paren(this=left)
     return exp.NullSafeEQ(this=left, expression=other)
 
 

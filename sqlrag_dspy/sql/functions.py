@@ -62,6 +62,18 @@ def check_functions(tree: exp.Expr) -> None:
             raise SqlRejected(no_table_function(name))
         if name not in allowed and name not in REWRITTEN and name != "unnest":
             raise SqlRejected(_not_allowed(name, allowed))
+        if not node.expressions and name in (
+            "max",
+            "min",
+            "group_concat",
+            "string_agg",
+            "total",
+            "printf",
+            "format",
+        ):
+            raise SqlRejected(f"{name}() needs an argument")
+        if any(isinstance(each, exp.Order) and each.this is None for each in node.expressions):
+            raise SqlRejected(f"{name}(…) orders nothing; put a column before ORDER BY")
         if name not in AGGREGATES and any(_is_distinct(each) for each in node.expressions):
             raise SqlRejected(
                 f"DISTINCT has no meaning in {name}(…); it belongs in an aggregate or after SELECT"

@@ -210,11 +210,17 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
     except ParseError as error:
         raise SqlRejected(f"this is not valid SQL: {_first_line(error)}") from error
     tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Values) and list(_said(tree)) == ["this"]:
+        tree = tree.this
     if isinstance(tree, exp.Values):
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
         raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
     return _with_brackets(_with_plain_negation(tree))
+
+
+def _said(tree: exp.Expr) -> dict[str, object]:
+    return {key: value for key, value in tree.args.items() if value}
 
 
 _HOLDERS = (exp.Subquery, exp.CTE, exp.SetOperation, exp.Exists, exp.In, exp.Any)
@@ -287,6 +293,7 @@ def _without_spare_brackets(tokens: list[Token]) -> list[Token]:
     return kept
 
 
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _PLAIN_TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 
@@ -299,6 +306,8 @@ def refuse_unlisted(tree: exp.Expr) -> None:
             raise SqlRejected(_SAY.get(name, f"{_spoken(name)} is not supported in a query here"))
         if isinstance(node, exp.Binary) and not isinstance(node, exp.Connector):
             _refuse_long_chain(node)
+        if kind is exp.Literal and not node.is_string and not _NUMBER.fullmatch(node.this):
+            raise SqlRejected(f"{node.this} is not a number")
         if kind is exp.DataType:
             if node.this not in _TYPES:
                 raise SqlRejected(

@@ -113,7 +113,8 @@ def _part_value(value: Value, part: Part) -> exp.Expr:
     if part == "year_month":
         return text(str(value))
     try:
-        return literal(int(str(value)))
+        number = int(str(value))
+        return literal(number % 7 if part == "weekday" else number)  # Sunday may be told as 7
     except ValueError:
         raise SqlRejected(f"{part} is compared with {value!r}; use a whole number") from None
 
