@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlrag_dspy.errors import IndexUnusable
@@ -140,6 +140,8 @@ def _sync_tables(
     for table in tables:
         spec = store.spec_of(table)
         id_, old_spec = known.get(table.name, (None, None))
+        if id_ is not None and not rebuild:
+            spec = _settled(spec, store.Spec.load(old_spec), table)
         if id_ is not None:
             old_names = [
                 e for (e,) in connection.execute("SELECT embedder FROM vectors WHERE table_id = ?", (id_,))
@@ -157,6 +159,16 @@ def _sync_tables(
         work = TableSync(connection, folder, reader, spec, id_, encoders, written)
         work.run(lambda seen: progress and progress(seen, max(expected, seen)), totals)
     return totals
+
+
+def _settled(spec: store.Spec, old: store.Spec, table: Table) -> store.Spec:
+    """The spec with the short texts that the index already uses, as long as those columns are there.
+
+    They are found by profile, which follows the data: a changed row must not index the whole table anew.
+    """
+    if all(table.column(name) for name in old.context):
+        return replace(spec, context=old.context)
+    return spec
 
 
 def _forget(connection: sqlite3.Connection, table_id: int) -> int:

@@ -40,6 +40,19 @@ def test_a_sync_reports_what_changed(sqlrag, stories):
     assert keys(sqlrag("search", "red kite", "-k", "1", "--json")) == [6]
 
 
+def test_a_profile_that_moves_with_the_data_costs_no_new_index(sqlrag, stories):
+    connection = sqlite3.connect(stories / "stories.db")
+    connection.execute("UPDATE story SET body = ? WHERE id = 1", ("The harbour crane was inspected. " * 200,))
+    connection.commit()
+    assert sqlrag("index", "--json").json["added"] == 5
+    # The texts of this column are short now, and long before.
+    connection.execute("UPDATE story SET body = 'Crane sold.' WHERE id = 1")
+    connection.commit()
+    connection.close()
+    told = sqlrag("index", "--json").json
+    assert [told[name] for name in ("added", "changed", "deleted")] == [0, 1, 0]
+
+
 def test_watch_syncs_again_until_ctrl_c(sqlrag, stories, monkeypatch):
     pauses = iter([None, None])
 
