@@ -187,9 +187,11 @@ def index(database: Database) -> Check:
     if not database.text_tables:
         yield Finding("index", "warn", "nothing to index: no table has a text column")
         return
+    from sqlrag_dspy.program.database import STALE
+
     generation = database.index.generation
     if database.is_stale:
-        yield Finding("index", "warn", "the data changed since it was built; run 'sqlrag index'")
+        yield Finding("index", "warn", STALE)
     else:
         yield Finding("index", "ok", f"{database.store}, generation {generation}, up to date")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlrag_dspy.cli import answers, arguments, batch, opening
-from sqlrag_dspy.cli.filters import Filters, narrowed, read_filters, search_table
+from sqlrag_dspy.cli.filters import narrowed, read_filters, search_table
 from sqlrag_dspy.cli.output import Screen
 from sqlrag_dspy.errors import QueryFailed, SqlRagError, SqlRejected
 
@@ -127,9 +127,7 @@ def run_search(args: argparse.Namespace, screen: Screen) -> int:
         filters: dict[str, list[Any]] = {}
         for column, value in args.filter:
             filters.setdefault(column, []).append(value)
-        result, notes = search(
-            database, args.text, table=args.table, where=args.where, filters=filters, k=args.k
-        )
+        result = search(database, args.text, table=args.table, where=args.where, filters=filters, k=args.k)
     if screen.is_json:
         screen.json(result)
         return 0
@@ -141,8 +139,8 @@ def run_search(args: argparse.Namespace, screen: Screen) -> int:
     done = result["search"]
     how = "exactly" if done["exact"] else "approximately"
     screen.note(f"searched {how} {done['rows_searched']} of {done['rows_allowed']} rows allowed")
-    for note in notes:
-        screen.warn(note)
+    for warning in result["warnings"]:
+        screen.warn(warning)
     return 0
 
 
@@ -162,7 +160,7 @@ def _line(database: Database, args: argparse.Namespace) -> Callable[[batch.Line]
         lists = {
             str(column): value if isinstance(value, list) else [value] for column, value in filters.items()
         }
-        return search(database, text, table=table, where=where or None, filters=lists, k=k)[0]
+        return search(database, text, table=table, where=where or None, filters=lists, k=k)
 
     return answer
 
@@ -175,28 +173,29 @@ def search(
     where: str | None,
     filters: Mapping[str, list[Any]],
     k: int,
-) -> tuple[dict[str, Any], list[str]]:
-    """Documents and how they were searched, in the contract's shape, and why a selection is empty.
+) -> dict[str, Any]:
+    """Documents and how they were searched, in the contract's shape, with warnings: why a selection is empty.
 
     Raises SqlRejected, QueryFailed, IndexUnusable, or SqlRagError for a table or filter that does not fit.
     """
     from sqlrag_dspy.program import result
+    from sqlrag_dspy.program.database import STALE
 
     searched = search_table(database, table)
-    wanted: Filters = read_filters(searched, filters)
+    wanted = read_filters(searched, filters)
     selection = narrowed(database, searched, where, wanted)
+    told = {"filters": wanted.told, "key_sql": selection.key_sql}
     if selection.allowed is not None and not selection.allowed:
-        empty = {
-            "rows_allowed": 0, "rows_searched": 0, "exact": True,
-            "filters": wanted.told, "key_sql": selection.key_sql,
-        }  # fmt: skip
-        return {"documents": [], "search": empty}, selection.notes
+        nothing = {"rows_allowed": 0, "rows_searched": 0, "exact": True, **told}
+        return {"documents": [], "search": nothing, "warnings": selection.notes}
     hits = database.search(
         text, searched.name, k=k, allowed=selection.allowed, filters=wanted.mirrored or None
     )
-    done = result.search(hits.search).model_dump()
-    done |= {"filters": wanted.told, "key_sql": selection.key_sql}
-    return {"documents": [result.document(d).model_dump() for d in hits.documents], "search": done}, []
+    return {
+        "documents": [result.document(document).model_dump() for document in hits.documents],
+        "search": {**result.search(hits.search).model_dump(), **told},
+        "warnings": [STALE] if database.is_stale else [],
+    }
 
 
 def failure(asked: batch.Line, message: str, error: BaseException | None) -> batch.Line:

@@ -30,6 +30,7 @@ ROUTING = "use-multilingual"
 PACKAGED = ("wordllama", ROUTING)
 SYNCED = "synced.json"
 """What the source looked like at the last sync."""
+STALE = "the data changed since the index was built; 'sqlrag index' brings it up to date"
 
 
 class Database:

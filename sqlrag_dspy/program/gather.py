@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_links, describe_schema
@@ -138,7 +139,7 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     done = hits.search
     key_sql = plan.key_sql.text if plan.key_sql else None
     told = Search(done.rows_allowed, done.rows_searched, done.exact, done.filters, key_sql)
-    return Evidence(documents=hits.documents, search=told)
+    return Evidence(documents=hits.documents, search=told, notes=[STALE] if database.is_stale else [])
 
 
 def topic(inquiry: Inquiry, numbers: list[int]) -> str:

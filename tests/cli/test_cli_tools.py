@@ -90,7 +90,7 @@ def test_watch_outlives_a_database_that_is_away_for_a_moment(sqlrag, stories, mo
 
 def test_search_gives_documents_and_how_they_were_searched(sqlrag, indexed):
     told = sqlrag("search", "honey bees", "-k", "2", "--json").json
-    assert set(told) == {"documents", "search"}
+    assert set(told) == {"documents", "search", "warnings"}
     assert told["documents"][0]["key"] == 4
     assert told["documents"][0]["passages"][0]["column"] == "body"
     assert told["search"] == {
@@ -125,6 +125,19 @@ def test_filters_choose_the_rows(sqlrag, indexed, argv, right):
     search = outcome.json["search"]
     assert search["rows_allowed"] == search["rows_searched"] == len(right)
     assert (search["key_sql"] is not None) == ("--where" in argv or "words=" in " ".join(argv))
+
+
+def test_a_stale_index_still_serves_and_says_so(sqlrag, indexed):
+    connection = sqlite3.connect(indexed / "stories.db")
+    connection.execute("DELETE FROM story WHERE id = 4")
+    connection.commit()
+    connection.close()
+    outcome = sqlrag("search", "honey bees", "--json")
+    assert 4 not in keys(outcome)
+    assert "sqlrag index" in outcome.json["warnings"][0]
+    assert "sqlrag index" in sqlrag("search", "honey bees").err
+    sqlrag("index")
+    assert sqlrag("search", "honey bees", "--json").json["warnings"] == []
 
 
 def test_a_selection_of_nothing_is_an_empty_answer(sqlrag, indexed):
