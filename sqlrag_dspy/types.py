@@ -54,11 +54,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name as stored, the type it was declared with, and its profile."""
+    """A column: its name as stored, the type it was declared with, and its profile.
+
+    `ignores_case`: the source compares its text without letter case (SQLite's NOCASE).
+    """
 
     name: str
     type: str
     profile: Profile
+    ignores_case: bool = False
 
     @property
     def is_date(self) -> bool:

@@ -87,7 +87,12 @@ def _one_way(left: exp.Expr, right: exp.Expr, op: type[exp.Expr]) -> Pair | None
 
 def _ignores_case(node: exp.Expr) -> bool:
     found = field_of(node)
-    return found is not None and found.column is not None and "NOCASE" in found.column.type.upper()
+    return found is not None and found.column is not None and ignores_case(found.column)
+
+
+def ignores_case(column: Column) -> bool:
+    """Whether the source compares this column without letter case, by the catalog or its declared type."""
+    return column.ignores_case or "NOCASE" in column.type.upper()
 
 
 def _number_with_text(left: exp.Expr, right: exp.Expr) -> Pair | None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.advice import nearest
 from sqlrag_dspy.sql.checking import resolved
-from sqlrag_dspy.sql.comparing import bare, string
+from sqlrag_dspy.sql.comparing import bare, ignores_case, string
 from sqlrag_dspy.sql.dates import ISO_DATE, ISO_PART, has_time, sorts_as_text, text_date
 from sqlrag_dspy.sql.joins import is_unique
 from sqlrag_dspy.sql.kinds import Field, field_of, function_name
@@ -83,10 +83,8 @@ def _values(tree: exp.Expr) -> Iterator[str]:
         column = found.column
         if column is None or not column.profile.is_categorical or column.profile.found != "text":
             continue
-        if "NOCASE" in column.type.upper():
-            continue
         stored = [each for each, _ in column.profile.values if isinstance(each, str)]
-        if said in stored:
+        if said in stored or (ignores_case(column) and fold(said) in map(fold, stored)):
             continue
         meant = stored_spelling(said, column)
         if meant is not None:

@@ -81,7 +81,9 @@ TABLES = (
         (integer("id"), day("eu", "%d/%m/%Y"), day("mixed", "%Y-%m-%d", "%d/%m/%Y"), day("native")),
         rows=3,
     ),
-    Table("city", ("id",), (integer("id"), text("name", declared="TEXT COLLATE NOCASE")), rows=3),
+    Table(
+        "city", ("id",), (integer("id"), Column("name", "TEXT", Profile("text"), ignores_case=True)), rows=3
+    ),
     Table(
         "Odd Table",
         ("Full Name",),
