@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
-from sqlrag_dspy.program.sketch import Skeleton
+from sqlrag_dspy.program.skeleton import Skeleton
 from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
 
 
@@ -103,6 +103,9 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
             return "limit"
         return "ignore"
     if link.kind == "part":
+        if link.op:
+            weekdays = [p for alternatives in sketch.filters for p in alternatives if p.part == "weekday"]
+            return "filter" if any(_names(link, p) for p in weekdays) else "ignore"
         if any(_same(link, item) and item.part == link.grain for item in sketch.group):
             return "group"
         return "select" if any(_same(link, i) and i.part == link.grain for i in sketch.select) else "ignore"
@@ -121,8 +124,13 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
         played.append("measure")
     if any(_same(link, item) for item in sketch.select if not item.aggregate):
         played.append("select")
-    if any(_same(link, item) for item, _ in sketch.order if not item.aggregate):
-        played.append("order")
+    shown = [item for item in sketch.select if not item.aggregate]
+    for (
+        item,
+        _,
+    ) in sketch.order:  # a lone shown column that is also the order is understood ("in alphabetical order")
+        if not item.aggregate and _same(link, item) and not (len(shown) == 1 and _same(link, shown[0])):
+            played.append("order")
     for alternatives in sketch.filters:
         played += [p.op for p in alternatives if p.op in ("null", "not null") and _names(link, p)]
     for alternatives in sketch.share:
@@ -140,7 +148,7 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     if len(played) == 1:
         return played[0]
     if len(twins) > 1:
-        adjective = bool(link.concept)
+        adjective = link.op in ("max", "min")
         ordering = [role for role in played if role in ("order", "measure")]
         if adjective and ordering:
             return ordering[0]

@@ -29,7 +29,9 @@ from sqlrag_dspy.program.demonstrations import Demonstration
 from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
 from sqlrag_dspy.program.encoder import embedding, multilingual
 from sqlrag_dspy.program.inquiry import readings_of
-from sqlrag_dspy.program.sketch import FIELDS, Draft, Sketcher, role_terms, sequence
+from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
+from sqlrag_dspy.program.skeleton import FIELDS
+from sqlrag_dspy.program.sketch import Draft, Sketcher
 from sqlrag_dspy.types import ROUTES, Links, Sketch
 
 FOLDS = 5
@@ -376,11 +378,14 @@ class FitSketch(Teleprompter):
             for number, link in enumerate(a.case.links.chosen):
                 if link.kind == "table":
                     continue
-                role_counts.append(
-                    role_terms(a.case.links, number, tokens_, places, a.case.database.catalog, a.purpose)
-                )
+                catalog = a.case.database.catalog
+                counted_ = role_terms(a.case.links, number, tokens_, places, catalog, a.purpose)
+                if a.skeleton is not None:
+                    counted_ += outline_terms(a.skeleton, sort_of(link, catalog))
+                role_counts.append(counted_)
                 role_names.append(a.roles[number])
         sketcher.role_vocabulary = vocabulary_of(role_counts, known)
+        sketcher._outlines = {}
         sketcher.roles = logistic(
             matrix(sketcher.role_vocabulary, role_counts), role_names, self.role_strength, seed=self.seed
         )

@@ -177,7 +177,9 @@ def load(
         database.warm_up()
         from sqlrag_dspy.program.rag import SqlRag
 
-        rag = SqlRag(lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None))
+        rag = SqlRag(
+            lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None)
+        )
         restore(rag, folder)
     except BaseException:
         database.close()

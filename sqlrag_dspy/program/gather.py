@@ -12,7 +12,7 @@ from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_links, describe_schema
-from sqlrag_dspy.program.sketch import main_table, predicates
+from sqlrag_dspy.program.slots import main_table, predicates
 from sqlrag_dspy.types import CheckedSql, Document, Predicate, Rows, Search, Table
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
     table = text_table(inquiry)
     plan.table, plan.text = table.name, inquiry.question
     with inquiry.step("filters", inquiry.question) as step:
-        numbers, surest = rag.sketcher.filters(inquiry.links, inquiry.masked, catalog, table.name)
-        chosen = [(inquiry.links.chosen[n], "filter") for n in numbers]
+        restricting, surest = rag.sketcher.filters(inquiry.links, inquiry.masked, catalog)
+        chosen = [(inquiry.links.chosen[number], role) for number, role in restricting]
         plan.filters = predicates(chosen, table, catalog, inquiry.assumptions)
-        plan.text = topic(inquiry, numbers)
+        plan.text = topic(inquiry, [number for number, _ in restricting])
         if rag.engine.is_set and not (rag.gate_open and surest >= rag.thresholds.filters):
             plan.condition = _choose(rag, inquiry, table)
         settle(plan, table)

@@ -1,0 +1,129 @@
+"""A query without its names and values, and how a question's links fill it.
+
+What the slots become is `slots.py`'s; which skeleton is likeliest is `sketch.py`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlrag_dspy.types import Links
+
+FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct")
+ROLES: dict[str, tuple[str, ...]] = {
+    "value": ("filter", "share", "ignore"),
+    "date": ("filter", "share", "ignore"),
+    "number": ("filter", "share", "limit", "having", "ignore"),
+    "column": ("select", "group", "measure", "order", "null", "not null", "share null", "ignore"),
+    "part": ("group", "select", "filter", "ignore"),
+    "table": ("ignore",),
+}
+"""The roles that a link of each kind may take."""
+
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A query without its names and values."""
+
+    aggregate: str = "none"
+    groups: str = "0"
+    show: str = "key"
+    order: str = "none"
+    limit: str = "none"
+    having: str = "no"
+    distinct: str = "no"
+
+    def text(self) -> str:
+        return "|".join(getattr(self, name) for name in FIELDS)
+
+    @classmethod
+    def of(cls, text: str) -> Skeleton:
+        return cls(*text.split("|"))
+
+
+def fill(
+    skeleton: Skeleton, links: Links, roles: Sequence[Mapping[str, float]]
+) -> tuple[dict[int, str], float] | None:
+    """Roles for all links that satisfy the skeleton, with their log-probability; None when they cannot."""
+    permitted = {"filter", "ignore", "null", "not null"}
+    needed: dict[str, tuple[int, int]] = {}
+    groups = int(skeleton.groups)
+    if groups:
+        permitted.add("group")
+        needed["group"] = (groups, groups)
+    if skeleton.aggregate in ("sum", "avg", "min", "max", "count_distinct"):
+        permitted.add("measure")
+        needed["measure"] = (1, 1)
+    if skeleton.aggregate in ("share", "fraction"):
+        permitted |= {"share", "share null"}
+        needed["share"] = (1, 9)
+    if skeleton.order.endswith("column"):
+        permitted.add("order")
+        needed["order"] = (1, 1)
+    if "columns" in skeleton.show:
+        permitted.add("select")
+        needed["select"] = (1, 9)
+    if skeleton.limit == "k":
+        permitted.add("limit")
+        needed["limit"] = (1, 1)
+    if skeleton.having == "yes":
+        permitted.add("having")
+        needed["having"] = (1, 1)
+    assigned: dict[int, str] = {}
+    for number, shares in enumerate(roles):
+        open_ = [role for role in shares if role in permitted]
+        assigned[number] = max(open_, key=lambda role: shares[role]) if open_ else "ignore"
+
+    def family(role: str) -> str:
+        return "share" if role == "share null" else role
+
+    def log(number: int, role: str) -> float:
+        return math.log(roles[number].get(role, 0.0) + FLOOR)
+
+    for role, (least, most) in needed.items():
+        members = [n for n, r in assigned.items() if family(r) == role]
+        while len(members) > most:  # too many: the one that loses least gives way
+            drop = min(members, key=lambda n: log(n, assigned[n]) - log(n, "ignore"))
+            rest = [r for r in roles[drop] if r in permitted and family(r) != role]
+            assigned[drop] = max(rest, key=partial(log, drop)) if rest else "ignore"
+            members.remove(drop)
+        while len(members) < least:  # too few: the one that gains most steps in
+            spare = [
+                n
+                for n, r in assigned.items()
+                if role in ROLES[links.chosen[n].kind]
+                and family(r) != role
+                and not (family(r) in needed and _count(assigned, family(r), family) <= needed[family(r)][0])
+            ]
+            if not spare:
+                break
+            add = max(spare, key=lambda n: log(n, role) - log(n, assigned[n]))
+            assigned[add] = role
+            members.append(add)
+        if len(members) < least and not _implied(role, links, assigned):
+            return None
+    return assigned, sum(log(number, role) for number, role in assigned.items())
+
+
+def _count(assigned: Mapping[int, str], role: str, family: Callable[[str], str]) -> int:
+    return sum(1 for r in assigned.values() if family(r) == role)
+
+
+def _implied(role: str, links: Links, assigned: Mapping[int, str]) -> bool:
+    """Whether a missing slot is understood: the group of two compared values is their column."""
+    return role == "group" and compared(links, assigned) is not None
+
+
+def compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str] | None:
+    """The table and column of which the filters name two values or more: what "A or B" compares."""
+    values = [
+        links.chosen[n] for n, r in assigned.items() if r == "filter" and links.chosen[n].kind == "value"
+    ]
+    counted = Counter((link.table or "", link.column or "") for link in values)
+    return next((column for column, n in counted.items() if n >= 2), None)

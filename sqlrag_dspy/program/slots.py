@@ -1,0 +1,276 @@
+"""A filled skeleton to a Sketch, with the assumptions made; and links to predicates, for searches as well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlrag_dspy.program.skeleton import Skeleton, compared
+from sqlrag_dspy.types import (
+    Aggregate,
+    Catalog,
+    Column,
+    Item,
+    Link,
+    Links,
+    Part,
+    Predicate,
+    Sketch,
+    Table,
+    Value,
+)
+
+
+def assemble(
+    skeleton: Skeleton, links: Links, assigned: Mapping[int, str], table: Table, catalog: Catalog
+) -> tuple[Sketch | None, list[str]]:
+    """The sketch of a filled skeleton, with the assumptions made; None when a slot stays empty."""
+    from sqlrag_dspy.program.database import display_column
+
+    assumptions: list[str] = []
+    by_role: dict[str, list[Link]] = {}
+    for number, role in sorted(assigned.items()):
+        by_role.setdefault("share" if role == "share null" else role, []).append(links.chosen[number])
+    restricting = [
+        (links.chosen[n], role)
+        for n, role in sorted(assigned.items())
+        if role in ("filter", "null", "not null")
+    ]
+    filters = predicates(restricting, table, catalog, assumptions)
+    shares = predicates(
+        [(links.chosen[n], "null" if r == "share null" else "filter") for n, r in sorted(assigned.items())
+         if r in ("share", "share null")],
+        table, catalog, assumptions,
+    )  # fmt: skip
+
+    groups = [_item(link, table) for link in by_role.get("group", [])]
+    if int(skeleton.groups) > len(groups):
+        compared = compared(links, assigned)
+        if compared is None:
+            return None, assumptions
+        groups.append(Item(compared[0] or table.name, compared[1]))
+    measured = [_item(link, table) for link in by_role.get("measure", [])]
+    aggregate = skeleton.aggregate
+    measure: Item | None = None
+    if aggregate == "count":
+        measure = Item(table.name, None, "count")
+    elif aggregate in ("sum", "avg", "min", "max", "count_distinct"):
+        if not measured or measured[0].column is None:
+            return None, assumptions
+        column = _column(catalog, measured[0])
+        if aggregate in ("sum", "avg") and column is not None and not column.is_number:
+            return None, assumptions
+        measure = Item(measured[0].table, measured[0].column, _aggregate(aggregate), measured[0].part)
+    having: tuple[tuple[Item, str, Any], ...] = ()
+    if skeleton.having == "yes":
+        bound = by_role.get("having", [])
+        if not bound:
+            return None, assumptions
+        subject = measure if measure is not None else Item(table.name, None, "count")
+        having = tuple((subject, op, value) for op, value in _comparisons(bound[0], "="))
+
+    key = display_column(table)
+    chosen = [_item(link, table) for link in by_role.get("select", [])]
+    shown: list[Item] = []
+    if skeleton.show == "measure" and measure is not None:
+        shown = [measure]
+    elif skeleton.show == "group":
+        shown = list(groups)
+    elif skeleton.show == "group+measure":
+        shown = [*groups, *([measure] if measure is not None else [])]
+    elif skeleton.show == "key":
+        shown = [Item(table.name, key.name)]
+    elif skeleton.show == "columns":
+        shown = chosen
+    elif skeleton.show == "key+columns":
+        shown = [Item(table.name, key.name), *(item for item in chosen if item.column != key.name)]
+    if not shown and not shares:
+        return None, assumptions
+
+    order: tuple[tuple[Item, bool], ...] = ()
+    if skeleton.order != "none":
+        direction, _, by = skeleton.order.partition(":")
+        subject_ = {
+            "measure": measure,
+            "column": _item(by_role["order"][0], table) if by_role.get("order") else None,
+            "group": groups[0] if groups else None,
+            "shown": shown[0] if shown else None,
+        }.get(by)
+        if subject_ is None:
+            return None, assumptions
+        order = ((subject_, direction == "desc"),)
+    limit = None
+    if skeleton.limit == "one":
+        limit = 1
+    elif skeleton.limit == "k":
+        value = by_role["limit"][0].value if by_role.get("limit") else None
+        if not isinstance(value, (int, float)) or value < 1:
+            return None, assumptions
+        limit = int(value)
+    # A group or a distinct list of something answers with somethings; rows that have none are left out.
+    filled = [
+        item for item in (*groups, *(shown if skeleton.distinct == "yes" else ())) if not item.aggregate
+    ]
+    for item in filled:
+        column = _column(catalog, item)
+        if column is not None and column.profile.null_share > 0 and item.column is not None:
+            restricted = any(p.column == item.column for alternatives in filters for p in alternatives)
+            if not restricted:
+                filters = (*filters, (Predicate(item.table, item.column, "not null"),))
+                assumptions.append(f"rows without {item.column} are left out")
+    return (
+        Sketch(
+            table=table.name,
+            select=tuple(groups) if shares else tuple(shown),
+            distinct=skeleton.distinct == "yes",
+            filters=filters,
+            share=shares,
+            is_fraction=aggregate == "fraction",
+            group=tuple(groups),
+            having=having,
+            order=order,
+            limit=limit,
+        ),
+        assumptions,
+    )
+
+
+def predicates(
+    restricting: Sequence[tuple[Link, str]], table: Table, catalog: Catalog, assumptions: list[str]
+) -> tuple[tuple[Predicate, ...], ...]:
+    """The conjunction that links stand for; values of one column are alternatives of each other."""
+    out: list[tuple[Predicate, ...]] = []
+    equal: dict[tuple[str, str], list[Any]] = {}
+    unequal: dict[tuple[str, str], list[Any]] = {}
+    dated: dict[tuple[str, str], list[Link]] = {}
+    for link, role in restricting:
+        where = link.table or table.name
+        column = link.column
+        if role in ("null", "not null") and column is not None:
+            out.append((Predicate(where, column, role),))
+        elif link.kind == "value" and column is not None:
+            pool = unequal if link.op == "!=" else equal
+            pool.setdefault((where, column), []).extend([link.value, *link.also])
+            if link.also:
+                assumptions.append(f"{link.text!r} stands for {1 + len(link.also)} stored values of {column}")
+        elif link.kind == "date":
+            column = column or _main_date(table)
+            if column is None:
+                continue
+            if link.concept:
+                assumptions.append(link.concept)
+            dated.setdefault((where, column), []).append(link)
+        elif link.kind == "part" and column is not None and link.op:
+            out.append((_weekday(link, where, column),))
+        elif link.kind == "number" and column is not None:
+            out.extend((Predicate(where, column, op, value),) for op, value in _comparisons(link, "="))
+    for (where, column), periods in dated.items():
+        out.extend(_periods(periods, where, column))
+    for (where, column), values in equal.items():
+        distinct = tuple(dict.fromkeys(values))
+        if len(distinct) == 1:
+            out.append((Predicate(where, column, "=", distinct[0]),))
+        else:
+            out.append((Predicate(where, column, "in", distinct),))
+    for (where, column), values in unequal.items():
+        distinct = tuple(dict.fromkeys(values))
+        if len(distinct) == 1:
+            out.append((Predicate(where, column, "!=", distinct[0]),))
+        else:
+            out.append((Predicate(where, column, "not in", distinct),))
+    return tuple(out)
+
+
+_SPELT = {"month": ("year_month", 7), "year": ("year", 4)}
+
+
+def _periods(links: Sequence[Link], table: str, column: str) -> list[tuple[Predicate, ...]]:
+    """Several periods named for one column are alternatives when they exclude each other, else all hold."""
+    closed = [k for k in links if k.value is not None and k.upper is not None and k.op != "!="]
+    apart = len(closed) == len(links) > 1 and all(
+        str(a.upper) <= str(b.value)
+        for a, b in zip(*(sorted(closed, key=lambda k: str(k.value))[n:] for n in (0, 1)))
+    )
+    if not apart:
+        return [predicate for link in links for predicate in _dates(link, table, column)]
+    ordered = sorted(closed, key=lambda k: str(k.value))
+    if all(a.upper == b.value for a, b in zip(ordered, ordered[1:])):
+        whole = (
+            Predicate(table, column, ">=", ordered[0].value),
+            Predicate(table, column, "<", ordered[-1].upper),
+        )
+        return [(predicate,) for predicate in whole]
+    grains = {link.grain for link in closed}
+    if len(grains) == 1 and (grain := grains.pop()) in _SPELT:
+        part, length = _SPELT[grain]
+        named = [str(link.value)[:length] for link in ordered]
+        values: tuple[Value, ...] = tuple(int(n) for n in named) if part == "year" else tuple(named)
+        return [(Predicate(table, column, "in", values, part),)]  # type: ignore[arg-type]
+    return [predicate for link in links for predicate in _dates(link, table, column)]
+
+
+def _weekday(link: Link, table: str, column: str) -> Predicate:
+    """Days of the week by number, Monday being 1."""
+    if link.op == "between" and isinstance(link.value, int) and isinstance(link.upper, int):
+        return Predicate(table, column, "in", tuple(range(link.value, link.upper + 1)), "weekday")
+    return Predicate(table, column, link.op, link.value, "weekday")
+
+
+def _dates(link: Link, table: str, column: str) -> list[tuple[Predicate, ...]]:
+    if link.op == "!=":
+        outside = []
+        if link.value is not None:
+            outside.append(Predicate(table, column, "<", link.value))
+        if link.upper is not None:
+            outside.append(Predicate(table, column, ">=", link.upper))
+        return [tuple(outside)]
+    out: list[tuple[Predicate, ...]] = []
+    if link.value is not None:
+        out.append((Predicate(table, column, ">=", link.value),))
+    if link.upper is not None:
+        out.append((Predicate(table, column, "<", link.upper),))
+    return out
+
+
+def _comparisons(link: Link, bare: str) -> list[tuple[str, Any]]:
+    if link.op == "between":
+        return [(">=", link.value), ("<=", link.upper)]
+    return [(link.op or bare, link.value)]
+
+
+def _item(link: Link, table: Table) -> Item:
+    part: Part = link.grain if link.kind == "part" else ""  # type: ignore[assignment]
+    return Item(link.table or table.name, link.column, "", part)
+
+
+def _aggregate(name: str) -> Aggregate:
+    return name  # type: ignore[return-value]
+
+
+def _column(catalog: Catalog, item: Item) -> Column | None:
+    table = catalog.table(item.table)
+    return table.column(item.column) if table is not None and item.column else None
+
+
+def _main_date(table: Table) -> str | None:
+    return next((column.name for column in table.columns if column.is_date), None)
+
+
+def main_table(links: Links, catalog: Catalog) -> Table | None:
+    """The table a question is about: named ones first, then those of its columns and values.
+
+    Ties go to the table with the longest texts, then the most rows.
+    """
+    if not catalog.tables:
+        return None
+    votes: Counter[str] = Counter()
+    for place, link in enumerate(links.chosen):
+        if link.table:
+            votes[link.table] += {"table": 4, "column": 2, "value": 1}.get(link.kind, 1)
+            if link.kind == "table" and not any(earlier.kind == "table" for earlier in links.chosen[:place]):
+                votes[link.table] += 1
+    return max(
+        catalog.tables,
+        key=lambda t: (votes[t.name], bool(t.text_columns), not t.is_view, t.rows),
+    )
