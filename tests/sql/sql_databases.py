@@ -141,7 +141,10 @@ def open_sqlite(
     """The same tables as SQLite would hold them."""
     con = sqlite3.connect(":memory:")
     for table in catalog.tables:
-        shown = ", ".join(f"{quoted(column.name)} {column.type}" for column in table.columns)
+        shown = ", ".join(
+            f"{quoted(column.name)} {column.type}{' COLLATE NOCASE' if column.ignores_case else ''}"
+            for column in table.columns
+        )
         con.execute(f"CREATE TABLE {quoted(table.name)} ({shown})")
         for row in rows.get(table.name, []):
             con.execute(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(row))})", row)
