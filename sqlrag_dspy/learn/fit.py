@@ -26,8 +26,8 @@ from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.demonstrations import Demonstration
-from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
 from sqlrag_dspy.program.encoder import embedding, multilingual
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
 from sqlrag_dspy.program.inquiry import readings_of
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.skeleton import FIELDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from sqlrag_dspy.program.skeleton import Skeleton, compared
@@ -46,10 +47,10 @@ def assemble(
 
     groups = [_item(link, table) for link in by_role.get("group", [])]
     if int(skeleton.groups) > len(groups):
-        compared = compared(links, assigned)
-        if compared is None:
+        rivals = compared(links, assigned)
+        if rivals is None:
             return None, assumptions
-        groups.append(Item(compared[0] or table.name, compared[1]))
+        groups.append(Item(rivals[0] or table.name, rivals[1]))
     measured = [_item(link, table) for link in by_role.get("measure", [])]
     aggregate = skeleton.aggregate
     measure: Item | None = None
@@ -188,14 +189,11 @@ _SPELT = {"month": ("year_month", 7), "year": ("year", 4)}
 def _periods(links: Sequence[Link], table: str, column: str) -> list[tuple[Predicate, ...]]:
     """Several periods named for one column are alternatives when they exclude each other, else all hold."""
     closed = [k for k in links if k.value is not None and k.upper is not None and k.op != "!="]
-    apart = len(closed) == len(links) > 1 and all(
-        str(a.upper) <= str(b.value)
-        for a, b in zip(*(sorted(closed, key=lambda k: str(k.value))[n:] for n in (0, 1)))
-    )
+    ordered = sorted(closed, key=lambda k: str(k.value))
+    apart = len(closed) == len(links) > 1 and all(str(a.upper) <= str(b.value) for a, b in pairwise(ordered))
     if not apart:
         return [predicate for link in links for predicate in _dates(link, table, column)]
-    ordered = sorted(closed, key=lambda k: str(k.value))
-    if all(a.upper == b.value for a, b in zip(ordered, ordered[1:])):
+    if all(a.upper == b.value for a, b in pairwise(ordered)):
         whole = (
             Predicate(table, column, ">=", ordered[0].value),
             Predicate(table, column, "<", ordered[-1].upper),
