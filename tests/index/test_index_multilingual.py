@@ -76,14 +76,30 @@ def test_the_vectors_are_those_of_the_package():
     assert np.array_equal(multilingual.load().encode(TEXTS), USE(threads=1).encode(TEXTS))
 
 
-def test_another_layout_is_loaded_the_packages_own_way(monkeypatch):
-    def other(path):
-        raise ValueError("no piece at the beginning")
+def test_piece_vectors_are_those_of_the_package_in_any_order():
+    ours, theirs = multilingual.load(), USE(threads=1)
+    whole = theirs._model.table
+    draw = np.random.default_rng(0)
+    for size in (1, 5, 200):
+        pieces = draw.integers(0, len(whole), size)
+        assert np.array_equal(ours._model.table[pieces], whole[pieces])
+    everything = np.arange(len(whole))
+    assert np.array_equal(ours._model.table[everything], whole)
 
-    monkeypatch.setattr(multilingual, "Tokenizer", other)
-    model = multilingual.load()
-    assert model._sp is None
-    assert model.encode(["a"]).shape == (1, 512)
+
+def test_another_layout_is_loaded_the_packages_own_way(monkeypatch):
+    for part, error in (
+        ("Tokenizer", ValueError("no piece at the beginning")),
+        ("_backend", AttributeError("table")),
+    ):
+
+        def other(*given, error=error):
+            raise error
+
+        with monkeypatch.context() as patched:
+            patched.setattr(multilingual, part, other)
+            assert multilingual.load()._sp is None
+    assert multilingual.load()._sp is not None
 
 
 @pytest.mark.parametrize(
