@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["FitRouter", "FitSketch", "FitThresholds", "databases", "evaluate", "gold", "labels", "metrics"]
 
-_CLASSES = {"FitRouter", "FitSketch", "FitThresholds"}
+_CLASSES = {"FitRouter": "fit", "FitSketch": "fit_sketch", "FitThresholds": "fit"}
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _CLASSES:
-        return getattr(import_module("sqlrag_dspy.learn.fit"), name)
+        return getattr(import_module(f"sqlrag_dspy.learn.{_CLASSES[name]}"), name)
     if name in __all__:
         return import_module(f"sqlrag_dspy.learn.{name}")
     raise AttributeError(f"module 'sqlrag_dspy.learn' has no attribute {name!r}")

@@ -12,7 +12,8 @@ from sqlrag_dspy.errors import GateRefused
 from sqlrag_dspy.learn import labels, report
 from sqlrag_dspy.learn.databases import open_all
 from sqlrag_dspy.learn.evaluate import Judged, run, summarise
-from sqlrag_dspy.learn.fit import FitRouter, FitSketch, FitThresholds
+from sqlrag_dspy.learn.fit import FitRouter, FitThresholds
+from sqlrag_dspy.learn.fit_sketch import FitSketch
 from sqlrag_dspy.learn.optimize import optimize
 from sqlrag_dspy.program import SqlRag, artifact
 from sqlrag_dspy.program.artifact import CHECKOUT, Card

@@ -1,0 +1,222 @@
+"""FitSketch: the teleprompter of the learned SQL writer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+import numpy as np
+from dspy.teleprompt import Teleprompter
+
+from sqlrag_dspy.errors import LabelError, SqlRagError
+from sqlrag_dspy.learn import gold, metrics
+from sqlrag_dspy.learn.align import roles_of, skeleton_of
+from sqlrag_dspy.learn.cases import Case, cases_of, dense_of
+from sqlrag_dspy.learn.databases import path_of
+from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, vocabulary_of
+from sqlrag_dspy.learn.synthesize import Made
+from sqlrag_dspy.program import SqlRag
+from sqlrag_dspy.program.features import Head, terms
+from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
+from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
+from sqlrag_dspy.program.sketch import Draft, Sketcher
+from sqlrag_dspy.types import Sketch
+
+Outcome = tuple[Case, Draft, bool]
+"""A held-out question, its draft, and whether the draft's rows were the gold rows."""
+
+
+@dataclass
+class Aligned:
+    """A case whose gold restriction or query was laid over its links."""
+
+    case: Case
+    roles: dict[int, str]
+    purpose: str
+    skeleton: Skeleton | None = None
+    weight: float = 1.0
+
+
+def read_gold(case: Case) -> Sketch | None:
+    """The gold query, or the gold filter as a listing of keys, as a Sketch; None beyond the grammar."""
+    from sqlrag_dspy.sql import read
+
+    example, catalog = case.example, case.database.catalog
+    table = catalog.table(example.get("table") or "")
+    if example.route == "sql":
+        return read(example.sql, catalog)
+    if example.route in ("vector", "hybrid") and table is not None:
+        if not example.get("filter_sql"):
+            return Sketch(table.name, ())
+        keys = ", ".join('"' + name.replace('"', '""') + '"' for name in table.key)
+        return read(f'SELECT {keys} FROM "{table.name}" WHERE {example.filter_sql}', catalog)
+    return None
+
+
+def align(cases: Sequence[Case]) -> list[Aligned]:
+    """The cases whose gold lies within the grammar, with their roles and skeletons."""
+    out = []
+    for case in cases:
+        sketch = read_gold(case)
+        if sketch is not None:
+            out.append(align_sketch(case, sketch, "sql" if case.example.route == "sql" else "search"))
+    return out
+
+
+def align_sketch(case: Case, sketch: Sketch, purpose: str) -> Aligned:
+    """One case laid over the sketch it stands for."""
+    roles = roles_of(sketch, case.links)
+    skeleton = None
+    table = case.database.catalog.table(sketch.table)
+    if purpose == "sql" and table is not None:
+        display = case.database.display_column(table).name
+        shown = {case.links.chosen[n].column or "" for n, role in roles.items() if role == "select"}
+        skeleton = skeleton_of(sketch, display, shown)
+    return Aligned(case, roles, purpose, skeleton)
+
+
+class FitSketch(Teleprompter):
+    """Fits `program.sketcher`: skeleton heads, role head, and confidence from held-out executions.
+
+    `made` are made questions by database (see learn.synthesize): they count `made_weight` of a labelled one,
+    are part of every fold's training, and are never scored.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        strength: float = 6.0,
+        role_strength: float = 3.0,
+        made: Sequence[tuple[str, Made]] = (),
+        made_weight: float = 0.3,
+    ) -> None:
+        super().__init__()
+        self.seed = seed
+        self.strength = strength
+        self.role_strength = role_strength
+        self.made = made
+        self.made_weight = made_weight
+        self.outcomes: list[Outcome] = []
+
+    def compile(
+        self, student: SqlRag, *, trainset: Sequence[dspy.Example], teacher: Any = None, valset: Any = None
+    ) -> SqlRag:
+        """The student, its sketcher fitted on `trainset`; runs every held-out sketch on its database."""
+        cases = cases_of(student, trainset)
+        known = known_words([case.masked for case in cases], [case.database.name for case in cases])
+        aligned = align(cases)
+        extra = self._extra(student)
+        self.outcomes = self._held_out(aligned, extra, known)
+        self._fit_heads(student.sketcher, [*aligned, *extra], known)
+        _fit_confidence(student.sketcher, self.outcomes, self.seed)
+        student.sketcher.seed = self.seed
+        return student
+
+    def held_out(self, student: SqlRag, trainset: Sequence[dspy.Example]) -> list[Outcome]:
+        """Every sql question with its draft by heads that never saw it, and whether its rows were right."""
+        cases = cases_of(student, trainset)
+        known = known_words([case.masked for case in cases], [case.database.name for case in cases])
+        return self._held_out(align(cases), self._extra(student), known)
+
+    def _held_out(
+        self, aligned: Sequence[Aligned], extra: Sequence[Aligned], known: frozenset[str]
+    ) -> list[Outcome]:
+        fold = folds_of([f"{a.purpose}{a.case.database.name}" for a in aligned], self.seed)
+        out = []
+        for number in range(FOLDS):
+            sketcher = Sketcher()
+            seen = [a for a, f in zip(aligned, fold) if f != number]
+            self._fit_heads(sketcher, [*seen, *extra], known)
+            for item, f in zip(aligned, fold):
+                if f == number and item.purpose == "sql":
+                    case = item.case
+                    draft = sketcher.draft(case.links, case.masked, case.database.catalog, case.dense)
+                    out.append((case, draft, is_right(case, draft.sketch)))
+        return out
+
+    def _extra(self, student: SqlRag) -> list[Aligned]:
+        """The made questions, linked and aligned with the sketches they were made from."""
+        out = []
+        for name, made in self.made:
+            example = dspy.Example(question=made.question, database=name, route="sql", lang=made.lang)
+            case = cases_of(student, [example.with_inputs("question", "database")])[0]
+            aligned = align_sketch(case, made.sketch, "sql")
+            aligned.weight = self.made_weight
+            out.append(aligned)
+        return out
+
+    def _fit_heads(self, sketcher: Sketcher, aligned: Sequence[Aligned], known: frozenset[str]) -> None:
+        shaped = [a for a in aligned if a.skeleton is not None]
+        if not shaped:
+            raise LabelError(
+                "no sql label has a gold query within the sketch grammar; add some to the trainset"
+            )
+        counted = [terms(a.case.masked, known) for a in shaped]
+        sketcher.vocabulary = vocabulary_of(counted, known)
+        features = matrix(sketcher.vocabulary, counted, dense_of([a.case for a in shaped]))
+        weights = np.array([a.weight for a in shaped])
+        sketcher.fields = {
+            name: logistic(
+                features, [getattr(a.skeleton, name) for a in shaped], self.strength, weights, seed=self.seed
+            )
+            for name in FIELDS
+        }
+        sketcher.skeletons = dict(sorted(Counter(a.skeleton.text() for a in shaped if a.skeleton).items()))
+        role_counts, role_names, role_weights = [], [], []
+        for a in aligned:
+            tokens_, places = sequence(a.case.links, a.case.masked, known)
+            for number, link in enumerate(a.case.links.chosen):
+                if link.kind == "table":
+                    continue
+                catalog = a.case.database.catalog
+                counted_ = role_terms(a.case.links, number, tokens_, places, catalog, a.purpose)
+                if a.skeleton is not None:
+                    counted_ += outline_terms(a.skeleton, sort_of(link, catalog))
+                role_counts.append(counted_)
+                role_names.append(a.roles[number])
+                role_weights.append(a.weight)
+        sketcher.role_vocabulary = vocabulary_of(role_counts, known)
+        sketcher._outlines = {}
+        sketcher.roles = logistic(
+            matrix(sketcher.role_vocabulary, role_counts),
+            role_names,
+            self.role_strength,
+            np.array(role_weights),
+            seed=self.seed,
+        )
+
+
+def is_right(case: Case, sketch: Sketch | None) -> bool:
+    """Whether the sketch, written, checked and run, gives the gold rows."""
+    from sqlrag_dspy.sql import write
+
+    if sketch is None:
+        return False
+    database = case.database
+    try:
+        found = database.run(database.check(write(sketch, database.catalog)))
+    except SqlRagError:
+        return False
+    expected = gold.rows(case.example.gold, path_of(database))
+    return metrics.rows_match(expected, found.values, is_ordered="order by" in case.example.sql.casefold())
+
+
+def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bool]], seed: int) -> None:
+    """A logistic regression from a draft's signals to "right"; scaling is folded into its weights."""
+    usable = [(draft.signals, right) for _, draft, right in outcomes if draft.sketch is not None]
+    if len({right for _, right in usable}) < 2:
+        raise LabelError(
+            "held-out sketches are all right or all wrong; confidence cannot be fitted: add labels"
+        )
+    names = sorted(usable[0][0])
+    raw = np.array([[signals[name] for name in names] for signals, _ in usable])
+    centre, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6
+    head = logistic((raw - centre) / spread, ["right" if r else "wrong" for _, r in usable], 1.0, seed=seed)
+    weights = head.weights / spread
+    sketcher.confidence = Head(
+        head.classes, weights.astype(np.float32), (head.bias - weights @ centre).astype(np.float32)
+    )
+    sketcher.signals = tuple(names)
