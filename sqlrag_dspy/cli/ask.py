@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
             return answer_all(args.batch, rag, screen, is_traced=args.trace)
     if not args.question.strip():
         raise SqlRagError("the question is empty; ask something")
-    with opening.program(args) as rag:
+    with opening.brisk(), opening.program(args) as rag:
         answer = rag.ask(args.question, trace=args.trace)
         if screen.is_json:
             screen.json(answer.model_dump())

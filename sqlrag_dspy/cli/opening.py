@@ -49,11 +49,12 @@ def brisk() -> Iterator[None]:
     Nearly all that is made while loading stays; and the thread that loads the encoders needs Python for moments
     only, for each of which it would wait 5 ms.
     """
-    interval = sys.getswitchinterval()
+    interval, collects = sys.getswitchinterval(), gc.isenabled()
     gc.disable()
     sys.setswitchinterval(0.0005)
     try:
         yield
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
         sys.setswitchinterval(interval)

@@ -118,7 +118,8 @@ def _load_wordllama() -> EmbedFunction:
         raise IndexUnusable("embedder wordllama needs the package wordllama; pip install wordllama")
     folder = Path(spec.origin).parent
     with safe_open(folder / "weights" / "l2_supercat_256.safetensors", framework="np") as weights:
-        embedding = weights.get_tensor("embedding.weight").astype(np.float32)
+        # Half precision as stored: unpacking all of it takes longer than the rows of a question ever will.
+        embedding = weights.get_tensor("embedding.weight")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -127,7 +128,8 @@ def _load_wordllama() -> EmbedFunction:
         vectors = np.zeros((len(texts), embedding.shape[1]), dtype=np.float32)
         for at, encoded in enumerate(tokenizer.encode_batch(texts, add_special_tokens=False)):
             if encoded.ids:
-                vectors[at] = embedding[np.minimum(encoded.ids, len(embedding) - 1)].mean(axis=0)
+                rows = embedding[np.minimum(encoded.ids, len(embedding) - 1)]
+                vectors[at] = rows.astype(np.float32).mean(axis=0)
         return vectors
 
     return encode
