@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlrag_dspy.errors import GateRefused
-from sqlrag_dspy.learn import labels, report
+from sqlrag_dspy.learn import labels, report, synthesize
 from sqlrag_dspy.learn.databases import open_all
 from sqlrag_dspy.learn.evaluate import Judged, run, summarise
 from sqlrag_dspy.learn.fit import FitRouter, FitThresholds
 from sqlrag_dspy.learn.fit_sketch import FitSketch
 from sqlrag_dspy.learn.optimize import optimize
+from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag, artifact
 from sqlrag_dspy.program.artifact import CHECKOUT, Card
+from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.settings import Settings
 
 Progress = Callable[[str], None]
 GATE = ("route_accuracy", "execution_accuracy", "filter_exact", "recall_at_5")
 """The dev figures whose mean must not fall."""
+MADE = 1000
+"""Made questions a database."""
 
 
 def quality(judged: Sequence[Judged]) -> float:
@@ -73,10 +77,12 @@ def compile_program(
         else:
             tell(f"fitting the router on {len(examples)} labels")
             program = FitRouter(seed=seed).compile(program, trainset=examples)
-            tell("fitting the sketcher")
-            program = FitSketch(seed=seed).compile(program, trainset=examples)
+            questions = made_questions(databases, folders, seed=seed)
+            tell(f"fitting the sketcher on the labels and {len(questions)} made questions")
+            fitting = FitSketch(seed=seed, made=questions)
+            program = fitting.compile(program, trainset=examples)
             tell("choosing thresholds")
-            program = FitThresholds(seed=seed).compile(program, trainset=examples)
+            program = FitThresholds(seed=seed, outcomes=fitting.outcomes).compile(program, trainset=examples)
         card = _card(program, out, hashes, databases, settings, seed)
         artifact.write(program, partial, card)
         if lm:
@@ -107,6 +113,21 @@ def compile_program(
     finally:
         for database in databases.values():
             database.close()
+
+
+def made_questions(
+    databases: Mapping[str, Database], folders: Iterable[Path], *, seed: int = 0, count: int = MADE
+) -> list[tuple[str, Made]]:
+    """Made questions over every database that has surfaces, from the `patterns` folder beside the trainsets."""
+    out: list[tuple[str, Made]] = []
+    for folder in folders:
+        surfaces = synthesize.Surfaces.read(folder)
+        skeletons, restrictions = synthesize.read_patterns(folder.parent / "patterns")
+        name = folder.resolve().name
+        if surfaces is not None and name in databases:
+            made = synthesize.make(databases[name], surfaces, skeletons, restrictions, count, seed=seed)
+            out.extend((name, question) for question in made)
+    return out
 
 
 def _card(
