@@ -92,8 +92,11 @@ def find(name: str) -> Path:
     """
     asked = Path(name)
     for folder in (asked, SHIPPED / "compiled" / name, CHECKOUT / "compiled" / name):
-        if folder.is_dir():
+        # A folder of the same name here may hold anything (the articles themselves, say).
+        if (folder / "card.json").is_file():
             return folder
+    if asked.is_dir():
+        return asked
     shipped = sorted(p.name for base in (SHIPPED, CHECKOUT) for p in base.glob("compiled/*") if p.is_dir())
     known = ", ".join(dict.fromkeys(shipped)) or "none"
     raise ProgramError(

@@ -106,6 +106,15 @@ class TestPrograms:
         (program / "program" / "card.json").unlink()
         sqlrag(*QUESTION).refused("card.json is missing")
 
+    def test_a_folder_that_only_shares_the_name(self, sqlrag, program, monkeypatch):
+        from sqlrag_dspy.program import artifact
+
+        monkeypatch.setattr(artifact, "SHIPPED", program / "package")
+        (program / "package" / "compiled").mkdir(parents=True)
+        (program / "program").rename(program / "package" / "compiled" / "program")
+        (program / "program").mkdir()
+        assert sqlrag(*QUESTION).code == 0
+
     def test_a_newer_version(self, sqlrag, program):
         path = program / "program" / "card.json"
         card = json.loads(path.read_text())
