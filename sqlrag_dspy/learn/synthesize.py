@@ -97,6 +97,7 @@ class Pattern:
     limit: str = "none"
     having: str = "no"
     distinct: str = "no"
+    half: int = 1
 
     @property
     def slots(self) -> set[str]:
@@ -174,7 +175,7 @@ class Surfaces:
 
     def value(self, rng: random.Random, lang: str, table: str, column: str, value: Any) -> str:
         """How a stored value is said."""
-        said = ((self._values.get(f"{table}.{column}") or {}).get(lang) or {}).get(value)
+        said = ((self._values.get(f"{table}.{column}") or {}).get(lang) or {}).get(str(value))
         if said and (lang != "en" or rng.random() < 0.3):
             return str(rng.choice(said))
         text = str(value)
@@ -340,7 +341,7 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
             filters=tuple(draw.filters),
             share=tuple(draw.share),
             is_fraction=pattern.aggregate == "fraction",
-            group=tuple(groups),
+            group=() if pattern.aggregate == "none" and pattern.distinct == "yes" else tuple(groups),
             having=having,
             order=order_items,
             limit=limit,
@@ -606,7 +607,7 @@ def _dated(draw: _Draw, pattern: Pattern, column: Column) -> str:
         "month": (month, after),
         "day": (day, day + timedelta(days=1)),
         "quarter": (date(day.year, quarter * 3 + 1, 1), _next_month(date(day.year, quarter * 3 + 3, 1))),
-        "half": (date(day.year, 1, 1), date(day.year, 7, 1)),
+        "half": (date(day.year, 6 * pattern.half - 5, 1), date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1)),
         "from-day": (day, None),
         "from-month": (month, None),
         "from-year": (date(day.year, 1, 1), None),
