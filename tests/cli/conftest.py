@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -138,28 +139,47 @@ def make_database(path: Path) -> Path:
     return path
 
 
+SETTINGS = """\
+source = "sqlite:///stories.db"
+program = "program"
+embedder = "wordllama"
+[tables.story]
+key = "id"
+text = ["body"]
+filters = ["category"]
+"""
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database, its settings, its index and a program, made once; tests work on copies."""
+    from sqlrag_dspy.program import Card, SqlRag, artifact
+
+    place = tmp_path_factory.mktemp("made")
+    make_database(place / "stories.db")
+    (place / "sqlrag.toml").write_text(SETTINGS)
+    # Saved without being fitted, it takes every question as a topic.
+    artifact.write(SqlRag(), place / "program", Card(name="program"))
+    done = subprocess.run([sys.executable, "-m", "sqlrag_dspy.cli", "index"], cwd=place, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
 @pytest.fixture
 def stories(folder: Path) -> Path:
     """A database of five stories and the settings for it; not indexed."""
     make_database(folder / "stories.db")
-    (folder / "sqlrag.toml").write_text(
-        'source = "sqlite:///stories.db"\nprogram = "program"\nembedder = "wordllama"\n'
-        '[tables.story]\nkey = "id"\ntext = ["body"]\nfilters = ["category"]\n'
-    )
+    (folder / "sqlrag.toml").write_text(SETTINGS)
     return folder
 
 
 @pytest.fixture
-def indexed(stories: Path, sqlrag: Sqlrag) -> Path:
-    """The stories, indexed."""
-    assert sqlrag("index", "--quiet").code == 0
-    return stories
+def program(folder: Path, made: Path) -> Path:
+    """The stories, indexed, with a program."""
+    return shutil.copytree(made, folder, dirs_exist_ok=True)
 
 
 @pytest.fixture
-def program(indexed: Path) -> Path:
-    """The stories, indexed, with a program that was saved without being fitted: it takes every question as a topic."""
-    from sqlrag_dspy.program import Card, SqlRag, artifact
-
-    artifact.write(SqlRag(), indexed / "program", Card(name="program"))
-    return indexed
+def indexed(program: Path) -> Path:
+    """The stories, indexed."""
+    return program

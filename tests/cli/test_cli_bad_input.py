@@ -15,7 +15,7 @@ def set_source(folder, url):
     path.write_text(path.read_text().replace("sqlite:///stories.db", url))
 
 
-COMMANDS = [("schema",), ("index",), ("sql", "SELECT 1 AS x"), ("search", "bees"), QUESTION]
+COMMANDS = [("index",), ("sql", "SELECT 1 AS x"), QUESTION]
 
 
 @pytest.mark.parametrize("argv", COMMANDS, ids=lambda argv: argv[0])
