@@ -11,14 +11,28 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 
 from sqlrag_dspy import __version__
-from sqlrag_dspy.cli import ask, demo, doctor, index, init, schema, tools, training
 from sqlrag_dspy.cli.arguments import common
 from sqlrag_dspy.cli.output import Screen
 from sqlrag_dspy.errors import SqlRagError
 
 __all__ = ["main", "script"]
+
+HOMES = {
+    "demo": "demo",
+    "init": "init",
+    "schema": "schema",
+    "index": "index",
+    "search": "tools",
+    "sql": "tools",
+    "ask": "ask",
+    "compile": "training",
+    "eval": "training",
+    "doctor": "doctor",
+}
+"""Commands in the order of the help, and the modules that add them."""
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -103,7 +117,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"sqlrag {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (demo, init, schema, index, tools, ask, training, doctor):
-        group.add(commands)
+    # Only the commands that may be meant: each module costs a few milliseconds.
+    for home in dict.fromkeys(HOMES[word] for word in argv if word in HOMES) or dict.fromkeys(HOMES.values()):
+        import_module(f"{__name__}.{home}").add(commands)
     defaults = argparse.Namespace(config=None, json=False, quiet=False)
     return parser.parse_args(list(argv), defaults)

@@ -8,18 +8,17 @@ import sys
 import pytest
 
 import sqlrag_dspy
-
-COMMANDS = ("demo", "init", "schema", "index", "search", "sql", "ask", "compile", "eval", "doctor")
+from sqlrag_dspy.cli import HOMES
 
 
 def test_help_names_every_command(sqlrag):
     outcome = sqlrag("--help")
     assert outcome.code == 0
-    for command in COMMANDS:
+    for command in HOMES:
         assert f"    {command} " in outcome.out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", HOMES)
 def test_every_command_has_an_example_and_the_common_options(sqlrag, command):
     outcome = sqlrag(command, "--help")
     assert outcome.code == 0
