@@ -68,7 +68,7 @@ def logistic(
     names = sorted(set(classes))
     if len(names) == 1:
         return Head((names[0],), np.zeros((1, features.shape[1]), np.float32), np.zeros(1, np.float32))
-    model = LogisticRegression(C=strength, max_iter=1000, random_state=seed)
+    model = LogisticRegression(C=strength, max_iter=300, tol=1e-3, random_state=seed)
     model.fit(features, list(classes), sample_weight=weights)
     coefficients, bias = model.coef_, model.intercept_
     if len(names) == 2:  # scikit-learn keeps one row for two classes

@@ -194,6 +194,8 @@ class _Draw:
     filters: list[tuple[Predicate, ...]] = field(default_factory=list)
     share: list[tuple[Predicate, ...]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    person: str | None = None
+    """The table's column of persons, which "who" asks for."""
 
     def columns(self, sort: str) -> list[Column]:
         """Columns of a sort that have a name in this language and are not used yet."""
@@ -245,12 +247,18 @@ def make(
     if not tables or not patterns:
         return out
     weights = [4 if table.text_columns else 1 for table in tables]
+    people = {c.table: c.column for c in database.linker.values.columns if c.kind == "person"}
     for _ in range(count * 3):
         if len(out) >= count:
             break
         pattern = rng.choice(patterns)
         table = rng.choices(tables, weights)[0]
-        made = _fill(_Draw(rng, pattern.lang, table, surfaces), pattern, restrictions, database)
+        made = _fill(
+            _Draw(rng, pattern.lang, table, surfaces, person=people.get(table.name)),
+            pattern,
+            restrictions,
+            database,
+        )
         if made is not None:
             out.append(made)
     return out
@@ -265,6 +273,8 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
         if group == "text":
             if {"v1", "v2"} <= slots and not groups:
                 column = _compare(draw)
+            elif "who" in slots and not groups:
+                column = _who(draw)
             else:
                 column = draw.pick("text")
             if column is None:
@@ -321,7 +331,8 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
             draw.filters.append((Predicate(table.name, name, "=", value),))
     if "filters" in slots:
         for _ in range(rng.choices([0, 1, 2], [4, 5, 2])[0]):
-            draw.said["filters"] += _restrict(draw, restrictions)
+            phrase = _restrict(draw, restrictions)
+            draw.said["filters"] += phrase
     display = database.display_column(table)
     draw.said.setdefault("title", draw.surfaces.noun(rng, lang, table.name, display.name, False) or "")
     draw.said.setdefault("titles", draw.surfaces.noun(rng, lang, table.name, display.name, True) or "")
@@ -372,7 +383,10 @@ def _measure(draw: _Draw, pattern: Pattern) -> Item | bool:
             "less",
         }:
             sort = "date"
-        column = draw.pick(sort)
+        if sort == "date" and "date" not in slots:
+            column = next(iter(draw.columns("date")), None)
+        else:
+            column = draw.pick(sort)
         if column is None:
             return False
         draw.said["measure"] = draw.said["number"] = draw.noun(column, False) or ""
@@ -427,6 +441,11 @@ def _shown(
     if slots & {"title", "titles"}:
         named.append(key)
         draw.used.add(key.column or "")
+    if "who" in slots and "who" not in draw.said:
+        person = _who(draw)
+        if person is None:
+            return None
+        named.append(Item(table.name, person.name))
     for slot in ("select", "select2", "group", "group2"):
         if slot in slots or f"{slot}s" in slots:
             column = draw.pick("text" if slot.startswith("group") else "any")
@@ -470,6 +489,18 @@ def _value(draw: _Draw, sort: str) -> tuple[str, Any, str] | None:
     value = draw.rng.choice(values)
     draw.used.add(column.name)
     return column.name, value, draw.surfaces.value(draw.rng, draw.lang, draw.table.name, column.name, value)
+
+
+WHO = {"en": "who", "es": "quién", "nl": "wie"}
+
+
+def _who(draw: _Draw) -> Column | None:
+    """The column of persons, said as "who"."""
+    column = draw.table.column(draw.person) if draw.person else None
+    if column is not None:
+        draw.used.add(column.name)
+        draw.said["who"] = WHO[draw.lang]
+    return column
 
 
 def _compare(draw: _Draw) -> Column | None:
@@ -571,6 +602,13 @@ def _numbered(draw: _Draw, pattern: Pattern) -> str:
         return ""
     first, second = sorted((_round(draw.rng.uniform(low, high)), _round(draw.rng.uniform(low, high))))
     name = draw.table.name
+    compared = {
+        sort: draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort)
+        for sort in ("more", "less")
+        if sort in pattern.slots
+    }
+    if not all(compared.values()) or (pattern.op == "between" and first == second):
+        return ""
     if pattern.op == "between":
         draw.filters += [
             (Predicate(name, column.name, ">=", first),),
@@ -581,11 +619,8 @@ def _numbered(draw: _Draw, pattern: Pattern) -> str:
     unit = draw.surfaces.word(draw.rng, draw.lang, name, column.name, "unit")
     noun = unit or draw.noun(column, True) or ""
     said = pattern.q.replace("{n}", str(first)).replace("{m}", str(second)).replace("{measure}", noun)
-    for sort in ("more", "less"):
-        if f"{{{sort}}}" in said:
-            said = said.replace(
-                f"{{{sort}}}", draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort) or ""
-            )
+    for sort, word in compared.items():
+        said = said.replace(f"{{{sort}}}", word or "")
     return said.replace("{unit}", noun)
 
 
@@ -607,7 +642,10 @@ def _dated(draw: _Draw, pattern: Pattern, column: Column) -> str:
         "month": (month, after),
         "day": (day, day + timedelta(days=1)),
         "quarter": (date(day.year, quarter * 3 + 1, 1), _next_month(date(day.year, quarter * 3 + 3, 1))),
-        "half": (date(day.year, 6 * pattern.half - 5, 1), date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1)),
+        "half": (
+            date(day.year, 6 * pattern.half - 5, 1),
+            date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1),
+        ),
         "from-day": (day, None),
         "from-month": (month, None),
         "from-year": (date(day.year, 1, 1), None),
