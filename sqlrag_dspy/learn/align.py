@@ -106,9 +106,10 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
         if link.op:
             weekdays = [p for alternatives in sketch.filters for p in alternatives if p.part == "weekday"]
             return "filter" if any(_names(link, p) for p in weekdays) else "ignore"
-        if any(_same(link, item) and item.part == link.grain for item in sketch.group):
+        parts = ("month", "year_month") if link.grain == "month" else (link.grain,)
+        if any(_same(link, item) and item.part in parts for item in sketch.group):
             return "group"
-        return "select" if any(_same(link, i) and i.part == link.grain for i in sketch.select) else "ignore"
+        return "select" if any(_same(link, i) and i.part in parts for i in sketch.select) else "ignore"
     if link.kind == "column":
         return _column_role(link, sketch, links, number)
     return "ignore"
@@ -117,12 +118,13 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
 def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     """A column's role; where it plays several, the adjective ("longest") takes the order, the noun the rest."""
     played: list[str] = []
-    if any(_same(link, item) and not item.part for item in sketch.group):
+    if any(_same(link, item) and item.part in ("", "day") for item in sketch.group):
         played.append("group")
     aggregated = [*sketch.select, *(i for i, _ in sketch.order), *(i for i, _, _ in sketch.having)]
     if any(_same(link, item) for item in aggregated if item.aggregate):
         played.append("measure")
-    if any(_same(link, item) for item in sketch.select if not item.aggregate):
+    grouped = {(item.table, item.column) for item in sketch.group}
+    if any(_same(link, i) for i in sketch.select if not i.aggregate and (i.table, i.column) not in grouped):
         played.append("select")
     shown = [item for item in sketch.select if not item.aggregate]
     for (

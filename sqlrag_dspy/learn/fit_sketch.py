@@ -19,7 +19,7 @@ from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag
-from sqlrag_dspy.program.features import Head, terms
+from sqlrag_dspy.program.features import Head, ending_terms, terms
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
 from sqlrag_dspy.program.sketch import Draft, Sketcher
@@ -154,7 +154,7 @@ class FitSketch(Teleprompter):
             raise LabelError(
                 "no sql label has a gold query within the sketch grammar; add some to the trainset"
             )
-        counted = [terms(a.case.masked, known) for a in shaped]
+        counted = [terms(a.case.masked, known) + ending_terms(a.case.links, a.case.masked) for a in shaped]
         sketcher.vocabulary = vocabulary_of(counted, known)
         features = matrix(sketcher.vocabulary, counted, dense_of([a.case for a in shaped]))
         weights = np.array([a.weight for a in shaped])

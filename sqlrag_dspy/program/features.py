@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlrag_dspy.types import Links
+
 Floats = NDArray[np.float32]
 
 _TOKEN = re.compile(r"<[^<> ]+>|\w+|[^\w\s]")
@@ -77,6 +79,16 @@ def terms(masked: str, known: frozenset[str]) -> Counter[str]:
         counted[f"#{token.strip('<>').partition(':')[0]}"] += 1
     counted["#kinds=" + " ".join(sorted({token.strip("<>").partition(":")[0] for token in typed}))] += 1
     return counted
+
+
+def ending_terms(links: Links, masked: str) -> Counter[str]:
+    """How the linked names end, since a plural asks for more than one ("#…", with the outline)."""
+    typed = [token for token in tokens(masked) if token.startswith("<")]
+    return Counter(
+        f"#{token}~{link.text[-2:].lower()}"
+        for token, link in zip(typed, links.chosen)
+        if link.kind in ("table", "column", "part")
+    )
 
 
 def block_of(term: str) -> int:

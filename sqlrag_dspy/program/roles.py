@@ -63,6 +63,7 @@ def role_terms(
             f"adjective={kind}{bool(link.concept)}/{found}": 1,
             f"same={kind}{min(same, 3)}": 1,
             f"score={kind}{round(link.score, 1)}": 1,
+            f"end={kind}{link.text[-2:].lower()}": 1,
             f"words={kind}{min(len(link.text.split()), 4)}": 1,
             f"titled={kind}{link.text[:1].isupper()}": 1,
             f"where={kind}{'first' if number == 0 else 'last' if number == len(links.chosen) - 1 else 'mid'}": 1,

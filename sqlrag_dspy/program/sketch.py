@@ -17,7 +17,7 @@ import dspy
 import numpy as np
 from dspy.predict.parameter import Parameter
 
-from sqlrag_dspy.program.features import Floats, Head, Vocabulary, is_word, terms, tokens
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, ending_terms, is_word, terms, tokens
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.router import Dense
 from sqlrag_dspy.program.skeleton import FLOOR, ROLES, Skeleton, fill
@@ -79,9 +79,12 @@ class Sketcher(dspy.Module, Parameter):
 
     # --- pieces that fitting uses as well ------------------------------------------------------------
 
-    def field_probabilities(self, masked: str, dense: Floats | None = None) -> dict[str, dict[str, float]]:
+    def field_probabilities(
+        self, links: Links, masked: str, dense: Floats | None = None
+    ) -> dict[str, dict[str, float]]:
         """For every skeleton field, class to probability."""
-        columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
+        counted = terms(masked, self.vocabulary.known) + ending_terms(links, masked)
+        columns, values = self.vocabulary.vector(counted)
         return {name: head.probabilities(columns, values, dense) for name, head in self.fields.items()}
 
     def role_scores(self, links: Links, masked: str, catalog: Catalog, purpose: str) -> list[Floats]:
@@ -136,7 +139,7 @@ class Sketcher(dspy.Module, Parameter):
         target = catalog.table(table) if table else main_table(links, catalog)
         if target is None:
             return Draft(None, None)
-        fields = self.field_probabilities(masked, dense)
+        fields = self.field_probabilities(links, masked, dense)
         scores = self.role_scores(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
         ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []

@@ -45,7 +45,7 @@ def assemble(
         table, catalog, assumptions,
     )  # fmt: skip
 
-    groups = [_item(link, table) for link in by_role.get("group", [])]
+    groups = [_group(link, table, catalog) for link in by_role.get("group", [])]
     if int(skeleton.groups) > len(groups):
         rivals = compared(links, assigned)
         if rivals is None:
@@ -109,10 +109,16 @@ def assemble(
         if not isinstance(value, (int, float)) or value < 1:
             return None, assumptions
         limit = int(value)
+    # A list of nothing but sections or authors names each once.
+    is_distinct = skeleton.distinct == "yes" or (
+        skeleton.show == "columns"
+        and not measure
+        and limit is None
+        and (not order or order[0][0] == shown[0])
+        and _names_repeats(shown, catalog)
+    )
     # A group or a distinct list of something answers with somethings; rows that have none are left out.
-    filled = [
-        item for item in (*groups, *(shown if skeleton.distinct == "yes" else ())) if not item.aggregate
-    ]
+    filled = [item for item in (*groups, *(shown if is_distinct else ())) if not item.aggregate]
     for item in filled:
         column = _column(catalog, item)
         if column is not None and column.profile.null_share > 0 and item.column is not None:
@@ -124,7 +130,7 @@ def assemble(
         Sketch(
             table=table.name,
             select=tuple(groups) if shares else tuple(shown),
-            distinct=skeleton.distinct == "yes",
+            distinct=is_distinct,
             filters=filters,
             share=shares,
             is_fraction=aggregate == "fraction",
@@ -238,8 +244,33 @@ def _comparisons(link: Link, bare: str) -> list[tuple[str, Any]]:
 
 
 def _item(link: Link, table: Table) -> Item:
-    part: Part = link.grain if link.kind == "part" else ""  # type: ignore[assignment]
+    """The expression a link stands for; a month is one of a year, so that Marches stay apart."""
+    part: Part = ""
+    if link.kind == "part":
+        part = "year_month" if link.grain == "month" else link.grain  # type: ignore[assignment]
     return Item(link.table or table.name, link.column, "", part)
+
+
+def _group(link: Link, table: Table, catalog: Catalog) -> Item:
+    """The expression grouped by: moments fall together by day."""
+    item = _item(link, table)
+    column = _column(catalog, item)
+    if column is not None and column.profile.found == "datetime" and not item.part:
+        return Item(item.table, item.column, "", "day")
+    return item
+
+
+def _names_repeats(items: Sequence[Item], catalog: Catalog) -> bool:
+    """Whether a list shows nothing but one text column whose values repeat."""
+    if len(items) != 1 or items[0].part:
+        return False
+    column, table = _column(catalog, items[0]), catalog.table(items[0].table)
+    return (
+        column is not None
+        and table is not None
+        and column.profile.found == "text"
+        and column.profile.distinct < 0.9 * table.rows
+    )
 
 
 def _aggregate(name: str) -> Aggregate:
