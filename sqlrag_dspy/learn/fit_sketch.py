@@ -14,7 +14,7 @@ from dspy.teleprompt import Teleprompter
 from sqlrag_dspy.errors import LabelError, SqlRagError
 from sqlrag_dspy.learn import gold, metrics
 from sqlrag_dspy.learn.align import roles_of, skeleton_of
-from sqlrag_dspy.learn.cases import Case, cases_of, dense_of
+from sqlrag_dspy.learn.cases import Case, cases_of
 from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
@@ -133,7 +133,7 @@ class FitSketch(Teleprompter):
             for item, f in zip(aligned, fold):
                 if f == number and item.purpose == "sql":
                     case = item.case
-                    draft = sketcher.draft(case.links, case.masked, case.database.catalog, case.dense)
+                    draft = sketcher.draft(case.links, case.masked, case.database.catalog)
                     out.append((case, draft, is_right(case, draft.sketch)))
         return out
 
@@ -156,7 +156,7 @@ class FitSketch(Teleprompter):
             )
         counted = [terms(a.case.masked, known) + ending_terms(a.case.links, a.case.masked) for a in shaped]
         sketcher.vocabulary = vocabulary_of(counted, known)
-        features = matrix(sketcher.vocabulary, counted, dense_of([a.case for a in shaped]))
+        features = matrix(sketcher.vocabulary, counted)
         weights = np.array([a.weight for a in shaped])
         sketcher.fields = {
             name: logistic(

@@ -39,9 +39,7 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
     catalog = inquiry.database.catalog
     if plan.route == "sql":
         with inquiry.step("sketch", inquiry.masked) as step:
-            read = rag.sketcher(
-                links=inquiry.links, masked=inquiry.masked, catalog=catalog, dense=lambda: inquiry.dense
-            )
+            read = rag.sketcher(links=inquiry.links, masked=inquiry.masked, catalog=catalog)
             plan.sketch, plan.trust = read.sketch, read.confidence
             inquiry.assumptions.extend(read.draft.assumptions)
             step.output = (

@@ -19,7 +19,6 @@ from dspy.predict.parameter import Parameter
 
 from sqlrag_dspy.program.features import Floats, Head, Vocabulary, ending_terms, is_word, terms, tokens
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.router import Dense
 from sqlrag_dspy.program.skeleton import FLOOR, ROLES, Skeleton, fill
 from sqlrag_dspy.program.slots import assemble, main_table
 from sqlrag_dspy.types import Catalog, Links, Sketch
@@ -57,20 +56,12 @@ class Sketcher(dspy.Module, Parameter):
         return bool(self.fields)
 
     def forward(
-        self,
-        links: Links,
-        masked: str,
-        catalog: Catalog,
-        dense: Dense | None = None,
-        table: str | None = None,
+        self, links: Links, masked: str, catalog: Catalog, table: str | None = None
     ) -> dspy.Prediction:
-        """`sketch` (None when the links cannot fill any skeleton), `confidence`, `draft`.
-
-        `dense` gives the encoder's block of the question.
-        """
+        """`sketch` (None when the links cannot fill any skeleton), `confidence`, `draft`."""
         if not self.is_fitted:
             return dspy.Prediction(sketch=None, confidence=0.0, draft=Draft(None, None))
-        draft = self.draft(links, masked, catalog, None if dense is None else dense(), table)
+        draft = self.draft(links, masked, catalog, table)
         return dspy.Prediction(
             sketch=draft.sketch,
             confidence=self.trust(draft) if draft.sketch is not None else 0.0,
@@ -79,13 +70,11 @@ class Sketcher(dspy.Module, Parameter):
 
     # --- pieces that fitting uses as well ------------------------------------------------------------
 
-    def field_probabilities(
-        self, links: Links, masked: str, dense: Floats | None = None
-    ) -> dict[str, dict[str, float]]:
+    def field_probabilities(self, links: Links, masked: str) -> dict[str, dict[str, float]]:
         """For every skeleton field, class to probability."""
         counted = terms(masked, self.vocabulary.known) + ending_terms(links, masked)
         columns, values = self.vocabulary.vector(counted)
-        return {name: head.probabilities(columns, values, dense) for name, head in self.fields.items()}
+        return {name: head.probabilities(columns, values) for name, head in self.fields.items()}
 
     def role_scores(self, links: Links, masked: str, catalog: Catalog, purpose: str) -> list[Floats]:
         """For every chosen link, raw scores of all roles, whatever the query."""
@@ -127,19 +116,12 @@ class Sketcher(dspy.Module, Parameter):
             self._outlines[asked] = np.asarray(added, dtype=np.float32)
         return self._outlines[asked]
 
-    def draft(
-        self,
-        links: Links,
-        masked: str,
-        catalog: Catalog,
-        dense: Floats | None = None,
-        table: str | None = None,
-    ) -> Draft:
+    def draft(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> Draft:
         """The best-filled skeleton, untrusted."""
         target = catalog.table(table) if table else main_table(links, catalog)
         if target is None:
             return Draft(None, None)
-        fields = self.field_probabilities(links, masked, dense)
+        fields = self.field_probabilities(links, masked)
         scores = self.role_scores(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
         ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
