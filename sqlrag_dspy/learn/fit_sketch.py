@@ -88,10 +88,10 @@ class FitSketch(Teleprompter):
     def __init__(
         self,
         seed: int = 0,
-        strength: float = 6.0,
-        role_strength: float = 3.0,
+        strength: float = 20.0,
+        role_strength: float = 10.0,
         made: Sequence[tuple[str, Made]] = (),
-        made_weight: float = 0.3,
+        made_weight: float = 0.5,
     ) -> None:
         super().__init__()
         self.seed = seed
