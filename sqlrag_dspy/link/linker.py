@@ -106,10 +106,17 @@ def _name_links(reading: Reading) -> Iterable[Link]:
 
 
 WHO = word_set("who whose whom wie wiens quien quienes")
+NOBODY = word_set(
+    "unsigned anonymous unattributed uncredited anonimo anonima anonimos anonimas ongesigneerd ongesigneerde "
+    "anoniem anonieme"
+)
 
 
 def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
-    """ "Who wrote …" asks for the column that holds persons, of the first table asked about that has one."""
+    """ "Who wrote …" asks for the column that holds persons, of the first table asked about that has one.
+
+    "Unsigned" speaks of the same column: that it holds nobody.
+    """
     people = {(c.table, c.column) for c in values.columns if c.kind == "person"}
     home = next(
         ((t.name, c.name) for t in reading.tables for c in t.columns if (t.name, c.name) in people), None
@@ -117,9 +124,17 @@ def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
     if home is None:
         return
     for word in reading.words:
-        if word.text in WHO:
+        if word.text in WHO or word.text in NOBODY:
+            concept = "who" if word.text in WHO else "nobody"
             yield reading.link(
-                "column", word.start, word.end, table=home[0], column=home[1], concept="who", grain="text", score=0.7
+                "column",
+                word.start,
+                word.end,
+                table=home[0],
+                column=home[1],
+                concept=concept,
+                grain="text",
+                score=0.7,
             )
 
 

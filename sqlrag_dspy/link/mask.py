@@ -34,7 +34,7 @@ _VALUE_WORDS = {"category": "category", "person": "person", "title": "title"}
 def mask(links: Links) -> str:
     """The question with one token for each chosen link: "how many <TABLE> in <VALUE> <DATE:month:from>".
 
-    Tokens: <TABLE>, <WHO>, <COL:number|date|text|bool[:max|:min]>, <VALUE>, <DATE:grain[:from|:to|:not]>,
+    Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool[:max|:min]>, <VALUE>, <DATE:grain[:from|:to|:not]>,
     <NUM[:gt|ge|lt|le|eq|ne|between]>, <PART:grain[:is]>. The rest holds no angle brackets.
     """
     return _rewrite(links, _token)
@@ -64,8 +64,8 @@ def _token(link: Link) -> str:
     if link.kind == "table":
         return "<TABLE>"
     if link.kind == "column":
-        if link.concept == "who":
-            return "<WHO>"
+        if link.concept in ("who", "nobody"):
+            return f"<{link.concept.upper()}>"
         return f"<COL:{link.grain or 'text'}{':' + link.op if link.op else ''}>"
     if link.kind == "value":
         return "<VALUE>"
@@ -86,8 +86,8 @@ def _words(link: Link) -> str:
     if link.kind == "table":
         return "records"
     if link.kind == "column":
-        if link.concept == "who":
-            return "who"
+        if link.concept in ("who", "nobody"):
+            return "who" if link.concept == "who" else "without name"
         word = _COLUMN_WORDS.get(link.grain, "attribute")
         if link.op:
             return (

@@ -82,6 +82,8 @@ def role_terms(
     for token in set(tokens_):
         counted[f"q={token}|{kind}{'*' if link.concept else ''}"] = 1
     counted[f"sort={sort_of(link, catalog)}"] = 1
+    if kind in ("column", "part"):
+        counted[f"text={link.text.lower()}"] = 1
     if kind in ("column", "part"):  # in a search they restrict nothing, so what is learned there stays there
         return Counter({f"{purpose}/{term}": 1 for term in counted})
     return counted
@@ -93,7 +95,7 @@ def sort_of(link: Link, catalog: Catalog) -> str:
     column = table.column(link.column) if table is not None and link.column else None
     found = column.profile.found if column is not None else "none"
     sign = link.op if link.kind in ("column", "number", "part") else ""
-    who = "who" if link.concept == "who" else ""
+    who = link.concept if link.concept in ("who", "nobody") else ""
     return f"{link.kind}{who}:{sign}:{found}"
 
 

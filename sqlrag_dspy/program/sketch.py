@@ -9,6 +9,7 @@ executions, says how likely the result is right. Writing SQL text is `sql.build`
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -143,15 +144,27 @@ class Sketcher(dspy.Module, Parameter):
         unknown = sum(1 for word in words if word not in self.vocabulary.known)
         used = [n for n, role in assigned.items() if role != "ignore"]
         runner_up = ranked[1][0] if len(ranked) > 1 else score - 10
+        surest = [fields[name].get(getattr(skeleton, name), 0.0) for name in fields]
+        decided = self.role_probabilities(links, scores, catalog, skeleton)
+        free = self.role_probabilities(links, scores, catalog)
+        unused: Counter[str] = Counter(
+            links.chosen[n].kind for n, role in assigned.items() if role == "ignore"
+        )
         signals = {
             "shape": shape,
             "cost": cost,
             "margin": min(score - runner_up, 10.0),
+            "margin squashed": math.tanh(score - runner_up),
+            "least field": min(surest),
+            "least role": min((decided[n].get(role, 0.0) for n, role in assigned.items()), default=1.0),
+            "free role": min((free[n].get(role, 0.0) for n, role in assigned.items()), default=1.0),
             "unknown": float(min(unknown, 6)),
             "unknown share": unknown / max(len(words), 1),
-            "ignored": float(
-                sum(1 for n, r in assigned.items() if r == "ignore" and links.chosen[n].kind != "table")
-            ),
+            "all known": float(unknown == 0),
+            "unused value": float(unused["value"]),
+            "unused date": float(unused["date"]),
+            "unused number": float(unused["number"]),
+            "unused column": float(unused["column"]),
             "weakest link": min((links.chosen[n].score for n in used), default=1.0),
             "assumed": float(len(assumptions)),
             "rare": float(-math.log(self.skeletons[skeleton.text()] / total)),
