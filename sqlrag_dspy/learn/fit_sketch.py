@@ -19,10 +19,10 @@ from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag
-from sqlrag_dspy.program.features import Head, ending_terms, terms
+from sqlrag_dspy.program.features import ending_terms, terms
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
-from sqlrag_dspy.program.sketch import Draft, Sketcher
+from sqlrag_dspy.program.sketch import Draft, Sketcher, crossed
 from sqlrag_dspy.types import Sketch
 
 Outcome = tuple[Case, Draft, bool]
@@ -137,6 +137,11 @@ class FitSketch(Teleprompter):
                     out.append((case, draft, is_right(case, draft.sketch)))
         return out
 
+    @property
+    def _least(self) -> int:
+        """Questions that a term must occur in: more where many questions are made from few patterns."""
+        return 5 if len(self.made) > 1000 else 2
+
     def _extra(self, student: SqlRag) -> list[Aligned]:
         """The made questions, linked and aligned with the sketches they were made from."""
         out = []
@@ -155,7 +160,7 @@ class FitSketch(Teleprompter):
                 "no sql label has a gold query within the sketch grammar; add some to the trainset"
             )
         counted = [terms(a.case.masked, known) + ending_terms(a.case.links, a.case.masked) for a in shaped]
-        sketcher.vocabulary = vocabulary_of(counted, known)
+        sketcher.vocabulary = vocabulary_of(counted, known, self._least)
         features = matrix(sketcher.vocabulary, counted)
         weights = np.array([a.weight for a in shaped])
         sketcher.fields = {
@@ -178,7 +183,7 @@ class FitSketch(Teleprompter):
                 role_counts.append(counted_)
                 role_names.append(a.roles[number])
                 role_weights.append(a.weight)
-        sketcher.role_vocabulary = vocabulary_of(role_counts, known)
+        sketcher.role_vocabulary = vocabulary_of(role_counts, known, self._least)
         sketcher._outlines = {}
         sketcher.roles = logistic(
             matrix(sketcher.role_vocabulary, role_counts),
@@ -205,7 +210,7 @@ def is_right(case: Case, sketch: Sketch | None) -> bool:
 
 
 def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bool]], seed: int) -> None:
-    """A logistic regression from a draft's signals to "right"; scaling is folded into its weights."""
+    """A logistic regression from a draft's signals, and their products, to "right"."""
     usable = [(draft.signals, right) for _, draft, right in outcomes if draft.sketch is not None]
     if len({right for _, right in usable}) < 2:
         raise LabelError(
@@ -213,10 +218,8 @@ def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bo
         )
     names = sorted(usable[0][0])
     raw = np.array([[signals[name] for name in names] for signals, _ in usable])
-    centre, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6
-    head = logistic((raw - centre) / spread, ["right" if r else "wrong" for _, r in usable], 1.0, seed=seed)
-    weights = head.weights / spread
-    sketcher.confidence = Head(
-        head.classes, weights.astype(np.float32), (head.bias - weights @ centre).astype(np.float32)
-    )
+    sketcher.centre = raw.mean(axis=0).astype(np.float32)
+    sketcher.spread = (raw.std(axis=0) + 1e-6).astype(np.float32)
+    scaled = np.stack([crossed(row) for row in (raw - sketcher.centre) / sketcher.spread])
+    sketcher.confidence = logistic(scaled, ["right" if r else "wrong" for _, r in usable], 0.02, seed=seed)
     sketcher.signals = tuple(names)

@@ -18,7 +18,17 @@ import dspy
 import numpy as np
 from dspy.predict.parameter import Parameter
 
-from sqlrag_dspy.program.features import Floats, Head, Vocabulary, ending_terms, is_word, terms, tokens
+from sqlrag_dspy.program.features import (
+    Floats,
+    Head,
+    Vocabulary,
+    ending_terms,
+    is_word,
+    pack,
+    terms,
+    tokens,
+    unpack,
+)
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.skeleton import FLOOR, ROLES, Skeleton, fill
 from sqlrag_dspy.program.slots import assemble, main_table
@@ -49,6 +59,8 @@ class Sketcher(dspy.Module, Parameter):
         self.skeletons: dict[str, int] = {}
         self.confidence = Head()
         self.signals: tuple[str, ...] = ()
+        self.centre = np.zeros(0, np.float32)
+        self.spread = np.zeros(0, np.float32)
         self.seed = 0
         self._outlines: dict[tuple[str, str], Floats] = {}
 
@@ -179,7 +191,8 @@ class Sketcher(dspy.Module, Parameter):
         """How likely the draft's rows are right, 0 to 1."""
         if not self.confidence.classes:
             return 0.0
-        values = np.array([draft.signals.get(name, 0.0) for name in self.signals], dtype=np.float32)
+        raw = np.array([draft.signals.get(name, 0.0) for name in self.signals], dtype=np.float32)
+        values = crossed((raw - self.centre) / self.spread)
         return self.confidence.probabilities(np.arange(len(values)), values)["right"]
 
     def filters(self, links: Links, masked: str, catalog: Catalog) -> tuple[list[tuple[int, str]], float]:
@@ -208,6 +221,8 @@ class Sketcher(dspy.Module, Parameter):
             "skeletons": dict(self.skeletons),
             "confidence": self.confidence.dump(),
             "signals": list(self.signals),
+            "centre": pack(self.centre),
+            "spread": pack(self.spread),
             "seed": self.seed,
         }
 
@@ -219,9 +234,17 @@ class Sketcher(dspy.Module, Parameter):
         self.skeletons = {text: int(n) for text, n in state["skeletons"].items()}
         self.confidence = Head.load(state["confidence"])
         self.signals = tuple(state["signals"])
+        self.centre = unpack(state["centre"], len(self.signals))
+        self.spread = unpack(state["spread"], len(self.signals))
         self.seed = int(state["seed"])
         self._outlines = {}
         return self
 
     def reset(self) -> None:
         """Does nothing: DSPy's optimizers reset prompts, and fitted weights are not theirs to clear."""
+
+
+def crossed(signals: Floats) -> Floats:
+    """Scaled signals, (n,), followed by their products two by two, (n * (n + 1) / 2,)."""
+    rows, columns = np.triu_indices(len(signals))
+    return np.concatenate([signals, signals[rows] * signals[columns]]).astype(np.float32)
