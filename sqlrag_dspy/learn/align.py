@@ -18,16 +18,15 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     """
     measures = [item for item in sketch.select if item.aggregate]
     bare = [item for item in sketch.select if not item.aggregate]
-    ordered = [item for item, _ in sketch.order]
-    hidden = [item for item in (*ordered, *(item for item, _, _ in sketch.having)) if item.aggregate]
-    kinds = {(m.aggregate, m.table, m.column) for m in (*measures, *hidden)}
-    if len(kinds) > 1 or len(sketch.order) > 1 or len(sketch.having) > 1 or len(measures) > 1:
+    if len(sketch.order) > 1 or len(sketch.having) > 1 or not _is_sayable(sketch, measures):
         return None
+    ordering = [item for item, _ in sketch.order if item.aggregate]
+    asked = measures or ordering or [item for item, _, _ in sketch.having if item.aggregate]
     aggregate = "none"
     if sketch.share:
         aggregate = "fraction" if sketch.is_fraction else "share"
-    elif kinds:
-        aggregate = next(iter(kinds))[0]
+    elif asked:
+        aggregate = "+".join(item.aggregate for item in asked)
     groups = len(sketch.group)
     if groups > 2:
         return None
@@ -69,9 +68,36 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         show=show,
         order=order,
         limit=limit,
-        having="yes" if sketch.having else "no",
+        having=_having(sketch, asked),
         distinct="yes" if sketch.distinct else "no",
     )
+
+
+def _is_sayable(sketch: Sketch, measures: Sequence[Item]) -> bool:
+    """Whether one skeleton can say all its aggregates: several shown ones of one column, none of them ordered by
+    or bounded, but for a bound on the number of rows."""
+    columns = {item.column for item in measures if item.aggregate != "count"}
+    if len(columns) > 1 or len(measures) > 3:
+        return False
+    ordering = [item for item, _ in sketch.order if item.aggregate]
+    bounded = [item for item, _, _ in sketch.having if item.aggregate]
+    if len(measures) > 1 and (ordering or bounded):
+        return False
+    shown = [*measures, *ordering]
+    if len({(item.aggregate, item.column) for item in shown}) > max(1, len(measures)):
+        return False
+    return all(
+        item in shown or not shown or (item.aggregate, item.column) == ("count", None) for item in bounded
+    )
+
+
+def _having(sketch: Sketch, asked: Sequence[Item]) -> str:
+    """ "count" when the number of rows is bounded although another aggregate is asked for."""
+    if not sketch.having:
+        return "no"
+    bounded = sketch.having[0][0]
+    is_other = bool(asked) and bounded not in asked and bounded.aggregate == "count"
+    return "count" if is_other else "yes"
 
 
 def _bare(item: Item) -> tuple[str, str, str]:

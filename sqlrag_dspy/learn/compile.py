@@ -147,7 +147,7 @@ def _card(
         signatures=artifact.signature_hashes(),
         schemas={name: database.catalog.fingerprint for name, database in databases.items()},
         embedder=list(settings.embedder),
-        thresholds={"route": thresholds.route, "sql": thresholds.sql, "filters": thresholds.filters},
+        thresholds=thresholds.dump_state(),
     )
 
 

@@ -135,6 +135,10 @@ def _demonstration(case: Case) -> Demonstration:
     )
 
 
+DOUBT = 0.4
+"""Trust below which a sketch is not run. A little under even odds: a flagged answer shows its SQL."""
+
+
 class FitThresholds(Teleprompter):
     """Chooses the confidences above which the learned tier answers, on held-out predictions.
 
@@ -167,6 +171,7 @@ class FitThresholds(Teleprompter):
         trusted = [(student.sketcher.trust(draft), right) for _, draft, right in outcomes if draft.sketch]
         beyond = sum(1 for case in cases if case.example.route == "sql") - len(trusted)
         student.thresholds.sql = lowest(trusted, self.wrong, len(trusted) + max(beyond, 0))
+        student.thresholds.doubt = min(DOUBT, student.thresholds.sql)
         student.thresholds.filters = 0.8
         return student
 

@@ -16,7 +16,7 @@ from sqlrag_dspy.learn import gold, metrics
 from sqlrag_dspy.learn.align import roles_of, skeleton_of
 from sqlrag_dspy.learn.cases import Case, cases_of
 from sqlrag_dspy.learn.databases import path_of
-from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, vocabulary_of
+from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, prune, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.features import ending_terms, terms
@@ -24,6 +24,9 @@ from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_
 from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
 from sqlrag_dspy.program.sketch import Draft, Sketcher, crossed
 from sqlrag_dspy.types import Sketch
+
+TERMS = 7000
+"""Terms kept by each vocabulary; the rest weigh next to nothing and cost megabytes."""
 
 Outcome = tuple[Case, Draft, bool]
 """A held-out question, its draft, and whether the draft's rows were the gold rows."""
@@ -169,6 +172,7 @@ class FitSketch(Teleprompter):
             )
             for name in FIELDS
         }
+        sketcher.vocabulary = prune(sketcher.vocabulary, list(sketcher.fields.values()), TERMS)
         sketcher.skeletons = dict(sorted(Counter(a.skeleton.text() for a in shaped if a.skeleton).items()))
         role_counts, role_names, role_weights = [], [], []
         for a in aligned:
@@ -192,6 +196,7 @@ class FitSketch(Teleprompter):
             np.array(role_weights),
             seed=self.seed,
         )
+        sketcher.role_vocabulary = prune(sketcher.role_vocabulary, [sketcher.roles], TERMS)
 
 
 def is_right(case: Case, sketch: Sketch | None) -> bool:

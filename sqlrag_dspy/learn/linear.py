@@ -106,3 +106,19 @@ def folds_of(classes: Sequence[str], seed: int, folds: int = FOLDS) -> NDArray[n
         members = np.array([n for n, c in enumerate(classes) if c == name])
         out[random.permutation(members)] = np.arange(len(members)) % folds
     return out
+
+
+def prune(vocabulary: Vocabulary, heads: Sequence[Head], most: int) -> Vocabulary:
+    """The vocabulary with the `most` terms that any head weighs most; the heads lose the other columns."""
+    size = len(vocabulary.index)
+    if size <= most:
+        return vocabulary
+    weight = np.zeros(size)
+    for head in heads:
+        weight = np.maximum(weight, np.abs(head.weights[:, :size]).max(axis=0) * vocabulary.idf)
+    kept = np.sort(np.argsort(-weight)[:most])
+    for head in heads:
+        head.weights = np.ascontiguousarray(np.hstack([head.weights[:, kept], head.weights[:, size:]]))
+    names = list(vocabulary.index)
+    index = {names[old]: new for new, old in enumerate(kept)}
+    return Vocabulary(index, vocabulary.idf[kept], vocabulary.known)

@@ -26,6 +26,9 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 FLOOR = 1e-6
 
+AGGREGATES = frozenset({"sum", "avg", "min", "max", "count_distinct"})
+"""Aggregates of a column. A skeleton's aggregate may be several, as "min+max"."""
+
 
 @dataclass(frozen=True)
 class Skeleton:
@@ -57,7 +60,7 @@ def fill(
     if groups:
         permitted.add("group")
         needed["group"] = (groups, groups)
-    if skeleton.aggregate in ("sum", "avg", "min", "max", "count_distinct"):
+    if AGGREGATES & set(skeleton.aggregate.split("+")):
         permitted.add("measure")
         needed["measure"] = (1, 1)
     if skeleton.aggregate in ("share", "fraction"):
@@ -72,7 +75,7 @@ def fill(
     if skeleton.limit == "k":
         permitted.add("limit")
         needed["limit"] = (1, 1)
-    if skeleton.having == "yes":
+    if skeleton.having != "no":
         permitted.add("having")
         needed["having"] = (1, 1)
     assigned: dict[int, str] = {}

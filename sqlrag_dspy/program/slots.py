@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from sqlrag_dspy.program.skeleton import Skeleton, compared
+from sqlrag_dspy.program.skeleton import AGGREGATES, Skeleton, compared
 from sqlrag_dspy.types import (
     Aggregate,
     Catalog,
@@ -53,33 +53,38 @@ def assemble(
         groups.append(Item(rivals[0] or table.name, rivals[1]))
     measured = [_item(link, table) for link in by_role.get("measure", [])]
     aggregate = skeleton.aggregate
-    measure: Item | None = None
-    if aggregate == "count":
-        measure = Item(table.name, None, "count")
-    elif aggregate in ("sum", "avg", "min", "max", "count_distinct"):
-        if not measured or measured[0].column is None:
-            return None, assumptions
-        column = _column(catalog, measured[0])
-        if aggregate in ("sum", "avg") and column is not None and not column.is_number:
-            return None, assumptions
-        measure = Item(measured[0].table, measured[0].column, _aggregate(aggregate), measured[0].part)
+    measures: list[Item] = []
+    for name in aggregate.split("+"):
+        if name == "count":
+            measures.append(Item(table.name, None, "count"))
+        elif name in AGGREGATES:
+            if not measured or measured[0].column is None:
+                return None, assumptions
+            column = _column(catalog, measured[0])
+            if name in ("sum", "avg") and column is not None and not column.is_number:
+                return None, assumptions
+            measures.append(Item(measured[0].table, measured[0].column, _aggregate(name), measured[0].part))
+    measure = measures[0] if measures else None
     having: tuple[tuple[Item, str, Any], ...] = ()
-    if skeleton.having == "yes":
+    if skeleton.having != "no":
         bound = by_role.get("having", [])
         if not bound:
             return None, assumptions
-        subject = measure if measure is not None else Item(table.name, None, "count")
+        is_counted = measure is None or skeleton.having == "count"
+        subject = Item(table.name, None, "count") if is_counted else measure
+        if subject is None:
+            return None, assumptions
         having = tuple((subject, op, value) for op, value in _comparisons(bound[0], "="))
 
     key = display_column(table)
     chosen = [_item(link, table) for link in by_role.get("select", [])]
     shown: list[Item] = []
     if skeleton.show == "measure" and measure is not None:
-        shown = [measure]
+        shown = measures
     elif skeleton.show == "group":
         shown = list(groups)
     elif skeleton.show == "group+measure":
-        shown = [*groups, *([measure] if measure is not None else [])]
+        shown = [*groups, *measures]
     elif skeleton.show == "key":
         shown = [Item(table.name, key.name)]
     elif skeleton.show == "columns":

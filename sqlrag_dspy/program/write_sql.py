@@ -20,17 +20,26 @@ ATTEMPTS = 4
 
 
 def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
-    """Rows for an sql question; `needs_model` when the learned tier is not sure enough and no LM is set."""
-    trusted = plan.sketch is not None and plan.trust >= rag.thresholds.sql
-    if (trusted and rag.gate_open) or not rag.engine.is_set:
-        found = _from_sketch(inquiry, plan) if trusted else None
-        if found is not None or not rag.engine.is_set:
-            return found or Evidence(needs_model=True)
-    written = _from_model(rag, inquiry)
-    if written is not None:
-        return written
-    inquiry.failure_source = inquiry.failure_source or "build"
-    found = _from_sketch(inquiry, plan) if trusted else None
+    """Rows for an sql question.
+
+    Without an LM, a sketch that is not sure is answered with a flag, and one that is likelier wrong than right is
+    not run at all: `needs_model`.
+    """
+    is_sure = plan.sketch is not None and plan.trust >= rag.thresholds.sql
+    is_likely = plan.sketch is not None and plan.trust >= rag.thresholds.doubt
+    if is_sure and (rag.gate_open or not rag.engine.is_set):
+        found = _from_sketch(inquiry, plan)
+        if found is not None:
+            return found
+    if rag.engine.is_set:
+        written = _from_model(rag, inquiry)
+        if written is not None:
+            return written
+        inquiry.failure_source = inquiry.failure_source or "build"
+    found = _from_sketch(inquiry, plan) if is_likely else None
+    if found is not None and not is_sure:
+        inquiry.flagged = True
+        inquiry.warnings.append(f"not sure that this is what was asked ({plan.trust:.0%}); check the SQL")
     return found or Evidence(needs_model=True)
 
 
