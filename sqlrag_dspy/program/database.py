@@ -6,6 +6,7 @@ What is not here: how a question is answered (rag.py) and how an index is built 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -226,26 +227,41 @@ class Database:
         self.source.close()
 
 
-_NAMING = ("title", "name", "subject", "headline", "label", "naam", "titel", "titulo", "título", "nombre")
+_TITLES = ("title", "name", "headline", "titel", "naam", "titulo", "título", "nombre")
+_LABELS = ("subject", "label", "onderwerp", "asunto")
 
 
 def display_column(table: Table) -> Column:
     """The column a person recognises a row of `table` by.
 
-    A text key serves itself; otherwise the short, nearly unique text column whose name says so, otherwise
-    the key.
+    A nearly unique column called a title or name, else a text key, else whatever is called a subject or label,
+    else the key.
     """
     keys = [column for name in table.key if (column := table.column(name)) is not None]
-    if len(keys) == 1 and keys[0].profile.found == "text":
-        return keys[0]
     short = [c for c in table.columns if c.profile.found == "text" and not c.profile.is_long_text]
-    named = [c for c in short if any(word in c.name.casefold() for word in _NAMING)]
-    distinct_enough = [c for c in named if c.profile.distinct >= 0.5 * max(table.rows, 1)]
-    for pool in (distinct_enough, named):
+
+    def called(words: tuple[str, ...], least: float) -> list[Column]:
+        return [
+            c
+            for c in short
+            if c.profile.distinct >= least * max(table.rows, 1)
+            and any(
+                word in re.split(r"[\W_]+", c.name.casefold()) or c.name.casefold() == word for word in words
+            )
+        ]
+
+    text_key = [keys[0]] if len(keys) == 1 and keys[0].profile.found == "text" else []
+    pools = (
+        called(_TITLES, 0.9),
+        text_key,
+        called(_TITLES, 0.5),
+        called(_LABELS, 0.5),
+        called(_TITLES, 0.0),
+        keys,
+    )
+    for pool in pools:
         if pool:
             return pool[0]
-    if keys:
-        return keys[0]
     if not table.columns:
         raise SourceError(f"table {table.name} has no columns")
     return table.columns[0]
