@@ -6,9 +6,9 @@ import time
 from datetime import date
 
 import pytest
-from conftest import TODAY, linker_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from link_catalogs import TODAY, linker_of
 
 from sqlrag_dspy.link import Linker, ValueStore
 from sqlrag_dspy.types import Catalog, Column, Profile, Table
@@ -108,7 +108,7 @@ def test_a_status_that_is_also_a_column_is_told_by_what_stands_near() -> None:
         for n in range(1, 60)
     ]
     connection.executemany("INSERT INTO bids VALUES (?, ?, ?, ?)", rows)
-    from conftest import catalog_of
+    from link_catalogs import catalog_of
 
     linker = linker_of(connection, catalog_of(connection, ["bids.status"]))
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TODAY, catalog_of, distinct_of, linker_of
+from link_catalogs import TODAY, catalog_of, distinct_of, linker_of
 from link_databases import films
 
 from sqlrag_dspy.errors import ProgramError

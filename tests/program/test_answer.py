@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def test_sentences_cover_the_text_and_keep_numbers_whole():
 def test_sentence_spans_are_in_order_and_never_blank(text):
     spans = sentences(text)
     assert all(text[s:e].strip() == text[s:e] != "" for s, e in spans)
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:]))
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
 def bag(texts):
@@ -49,9 +51,14 @@ def test_one_value_is_the_answer_and_many_rows_are_counted():
 def test_marks_become_citations_and_uncited_sentences_are_reported():
     evidence = [
         Evidence("a", Citation(kind="row", answer_span=(0, 0), key=0)),
-        Evidence("b", Citation(kind="passage", answer_span=(0, 0), table="t", key=1, column="c", start=0, end=5)),
+        Evidence(
+            "b", Citation(kind="passage", answer_span=(0, 0), table="t", key=1, column="c", start=0, end=5)
+        ),
     ]
     written = check_citations("Sales rose [1]. The shop moved [2, 9]. Everyone was happy.", evidence)
     assert written.text == "Sales rose. The shop moved. Everyone was happy."
-    assert [written.text[slice(*c.answer_span)].rstrip(".") for c in written.citations] == ["Sales rose", "The shop moved"]
+    assert [written.text[slice(*c.answer_span)].rstrip(".") for c in written.citations] == [
+        "Sales rose",
+        "The shop moved",
+    ]
     assert written.unsupported == ["Everyone was happy."]

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrag_dspy.program.features import Head, Vocabulary, abstract, pack, terms, tokens, unpack
+from sqlrag_dspy.program.features import Head, Vocabulary, abstract, block_of, pack, terms, tokens, unpack
 
 
 def test_tokens_keep_typed_tokens_whole():
@@ -23,11 +23,15 @@ def test_packing_is_exact(values):
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_terms_and_a_unit_vector(text):
+def test_every_block_of_any_text_is_of_unit_length(text):
     counted = terms(text, frozenset())
-    vocabulary = Vocabulary({t: n for n, t in enumerate(counted)}, np.ones(len(counted), np.float32))
-    _, values = vocabulary.vector(counted)
-    assert abs(float(np.linalg.norm(values)) - 1) < 1e-4
+    names = list(counted)
+    vocabulary = Vocabulary({t: n for n, t in enumerate(names)}, np.ones(len(names), np.float32))
+    columns, values = vocabulary.vector(counted)
+    blocks = np.array([block_of(names[column]) for column in columns])
+    assert {0, 2} <= set(blocks.tolist()) <= {0, 1, 2}
+    for block in set(blocks.tolist()):
+        assert abs(float(np.linalg.norm(values[blocks == block])) - 1) < 1e-4
 
 
 def test_heads_and_vocabularies_survive_their_state():
