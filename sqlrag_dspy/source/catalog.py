@@ -106,7 +106,7 @@ def _table(
     table = Table(
         raw.name,
         key,
-        tuple(Column(m.raw.name, m.raw.type, m.profile) for m in columns),
+        tuple(Column(m.raw.name, m.raw.type, m.profile, m.raw.is_nocase) for m in columns),
         text,
         filters,
         raw.foreign_keys,
@@ -215,7 +215,7 @@ def from_json(written: Mapping[str, Any]) -> Catalog:
     tables = []
     for table in written["tables"]:
         columns = tuple(
-            Column(c["name"], c["type"], Profile(**_with_tuples(c["profile"]))) for c in table["columns"]
+            Column(**{**c, "profile": Profile(**_with_tuples(c["profile"]))}) for c in table["columns"]
         )
         references = tuple(ForeignKey(**_with_tuples(f)) for f in table["foreign_keys"])
         rest = {k: v for k, v in _with_tuples(table).items() if k not in ("columns", "foreign_keys")}

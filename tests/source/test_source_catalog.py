@@ -206,6 +206,8 @@ def test_nocase_column_compares_as_in_the_source(make, run):
     )
     assert run(source, "SELECT count(*) FROM city WHERE name = 'Geneva'") == [(2,)]
     assert any("city.name" in w and "NOCASE" in w for w in source.catalog.warnings)
+    ignoring = {column.name for column in source.catalog.table("city").columns if column.ignores_case}
+    assert ignoring == {"name"}
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_named(make, run):
@@ -397,13 +399,16 @@ def test_schema_json_is_json(make):
 def test_cache_serves_the_same_catalog_until_something_changes(make, tmp_path: Path):
     cache = tmp_path / "cache" / "catalog.json"
     first = make(
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO t VALUES (1, 5);", cache=cache
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, name TEXT COLLATE NOCASE REFERENCES u(code));"
+        "INSERT INTO t VALUES (1, 5, 'x'); CREATE TABLE u (code TEXT PRIMARY KEY); INSERT INTO u VALUES ('x');"
+        "CREATE VIEW old AS SELECT x FROM gone;",
+        cache=cache,
     )
     catalog = first.catalog
     written = cache.read_text()
     assert make("SELECT 1", cache=cache).catalog == catalog
     assert cache.read_text() == written
-    assert make("INSERT INTO t VALUES (2, 6)", cache=cache).catalog.table("t").rows == 2
+    assert make("INSERT INTO t(id, n) VALUES (2, 6)", cache=cache).catalog.table("t").rows == 2
     changed = cache.read_text()
     assert make("SELECT 1", cache=cache, tables={"t": TableSettings(key="n")}).catalog.table("t").key == (
         "n",
