@@ -27,7 +27,7 @@ from sqlrag_dspy.sql.dates import (
     text_date,
     try_cast,
 )
-from sqlrag_dspy.sql.kinds import field_of, kind_of
+from sqlrag_dspy.sql.kinds import field_of, function_name, kind_of
 from sqlrag_dspy.types import Column
 
 Pair = tuple[exp.Expr, exp.Expr]
@@ -93,6 +93,15 @@ def _ignores_case(node: exp.Expr) -> bool:
 def ignores_case(column: Column) -> bool:
     """Whether the source compares this column without letter case, by the catalog or its declared type."""
     return column.ignores_case or "NOCASE" in column.type.upper()
+
+
+def uncased(node: exp.Expr) -> exp.Expr:
+    """The column or text inside lower(…), as `align` writes both sides of a column that ignores letter case."""
+    node = bare(node)
+    if function_name(node) != "lower" or len(node.expressions) != 1:
+        return node
+    inner = bare(node.expressions[0])
+    return inner if string(inner) is not None or _ignores_case(inner) else node
 
 
 def _number_with_text(left: exp.Expr, right: exp.Expr) -> Pair | None:

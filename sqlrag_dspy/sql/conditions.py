@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, number, string
+from sqlrag_dspy.sql.comparing import bare, number, string, uncased
 from sqlrag_dspy.sql.dates import ISO_TIME, has_time, read_date, sorts_as_text, span
 from sqlrag_dspy.sql.kinds import Field, column_kind, field_of, function_name
 from sqlrag_dspy.sql.scopes import conjuncts
@@ -18,7 +18,7 @@ Subquery = Callable[[exp.Expr, exp.Expr], Groups]
 """Reads `column IN (subquery)` into groups over the other table; raises Beyond."""
 
 
-class Beyond(Exception):  # noqa: N818 - not an error: the query says what a sketch cannot
+class Beyond(Exception):
     """The query lies beyond the grammar of sketches."""
 
 
@@ -155,7 +155,9 @@ def _is_constant(node: exp.Expr) -> bool:
 def _comparison(left: exp.Expr, op: str, right: exp.Expr) -> list[Predicate]:
     if _is_constant(left) and not _is_constant(right):
         left, op, right = right, _FLIPPED[op], left
-    left = bare(left)
+    left = uncased(left)
+    if field_of(left) is not None:
+        right = uncased(right)
     if function_name(left) == "try_strptime":
         found = field_of(left.expressions[0])
         day = day_of(right)
@@ -291,7 +293,7 @@ def _text_op(op: str, column: Column) -> str:
 def _membership(term: exp.In) -> Predicate:
     if not term.expressions:
         raise Beyond("IN of something else")
-    left = bare(term.this)
+    left = uncased(term.this)
     found = field_of(left)
     if found is not None and found.column is not None and not found.column.is_date:
         values: list[Value] = []

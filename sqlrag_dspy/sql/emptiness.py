@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.sql.advice import nearest
 from sqlrag_dspy.sql.checking import check, resolved
-from sqlrag_dspy.sql.comparing import bare, string
+from sqlrag_dspy.sql.comparing import bare, string, uncased
 from sqlrag_dspy.sql.grammar import render
 from sqlrag_dspy.sql.kinds import Field, field_of, function_name
 from sqlrag_dspy.sql.linting import stored_spelling
@@ -165,4 +165,4 @@ def _compared(term: exp.Expr) -> tuple[Field | None, str | None]:
     right = term.args.get("expression")
     if right is None and term.expressions:
         right = term.expressions[0]
-    return field_of(left), string(right) if right is not None else None
+    return field_of(left), string(uncased(right)) if right is not None else None

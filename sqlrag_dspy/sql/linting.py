@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.advice import nearest
 from sqlrag_dspy.sql.checking import resolved
-from sqlrag_dspy.sql.comparing import bare, ignores_case, string
+from sqlrag_dspy.sql.comparing import bare, ignores_case, string, uncased
 from sqlrag_dspy.sql.dates import ISO_DATE, ISO_PART, has_time, sorts_as_text, text_date
 from sqlrag_dspy.sql.joins import is_unique
 from sqlrag_dspy.sql.kinds import Field, field_of, function_name
@@ -73,7 +73,7 @@ def _literals(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Field, str]]:
         else:
             pairs = [(node.this, node.expression), (node.expression, node.this)]
         for left, right in pairs:
-            found, said = field_of(left), string(right)
+            found, said = field_of(uncased(left)), string(uncased(right))
             if found is not None and found.column is not None and said is not None:
                 yield node, found, said
 

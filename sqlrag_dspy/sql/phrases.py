@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from sqlrag_dspy.sql.comparing import uncased
 from sqlrag_dspy.sql.grammar import render
 from sqlrag_dspy.types import Catalog, Predicate, Value
 
@@ -120,7 +121,7 @@ def _like_text(pattern: str, *, negated: bool) -> str:
 
 def condition_text(node: exp.Expr) -> str:
     """A SQL condition for a person: names without quotes, dates without casts."""
-    said = render(node)
+    said = render(node.transform(uncased) if node.find(exp.Anonymous) else node)
     said = re.sub(r"(?:TRY_)?CAST\(('[^']*') AS (?:DATE|TIMESTAMP)\)", r"\1", said)
     said = re.sub(r"TRY_STRPTIME\((\"[^\"]*\"(?:\.\"[^\"]*\")?), (?:'[^']*'|\[[^\]]*\])\)", r"\1", said)
     said = re.sub(r"CAST\((\"[^\"]*\"(?:\.\"[^\"]*\")?) AS DATE\)", r"\1", said)

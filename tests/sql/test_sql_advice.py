@@ -72,6 +72,7 @@ EMPTY = [
     ),
     ("SELECT title FROM articles WHERE authors = 'Ada Lunt' AND word_count > 10", "is 'Ada Lund'"),
     ("SELECT title FROM articles WHERE article_category = 'travel' AND word_count < 100", "1 row passes"),
+    ("SELECT id FROM city WHERE name = 'Genefa'", "no row passes: name = 'Genefa'; the nearest stored"),
     ("SELECT title FROM articles WHERE word_count > 100000 AND is_open", "word_count > 100000"),
     (
         "SELECT o.id FROM orders o JOIN line l ON l.order_id = o.id WHERE l.category = 'glue'",
@@ -131,6 +132,9 @@ SAID = [
     ("SELECT title FROM articles WHERE title LIKE '%bank%'", "title of articles where title contains bank"),
     ("SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM articles)",
      "shows title from articles where word_count > (SELECT AVG(word_count) FROM articles)"),
+    ("SELECT COUNT(*) FROM city WHERE name = 'Geneva'", "counts city where name is Geneva"),
+    ("SELECT id FROM city WHERE name IN ('geneva', 'Bern')", "id of city where name is geneva or Bern"),
+    ("SELECT id FROM city WHERE name <> 'Bern'", "id of city where name is not Bern"),
     ("SELECT x FROM n EXCEPT SELECT 2", "shows x from n without shows 2"),
     ("not SQL", ""),
 ]  # fmt: skip
@@ -140,7 +144,7 @@ SAID = [
 def test_a_query_in_plain_words(statement, sentence):
     assert explain(statement, CATALOG) == sentence
     if sentence:
-        assert explain(check(statement, CATALOG), CATALOG) == explain(check(statement, CATALOG), CATALOG)
+        assert explain(check(statement, CATALOG), CATALOG) == sentence
 
 
 def test_the_limit_that_check_adds_is_not_told():
