@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.link.forms import Form, Kind, forms_of, holds_codes, kind_of
 from sqlrag_dspy.link.nearby import Nearby
+from sqlrag_dspy.link.text import word_set, word_texts
 from sqlrag_dspy.types import Catalog, Column, Table, Value
 
 MOST_VALUES = 20_000
@@ -82,6 +83,8 @@ class ValueStore:
                     continue
                 values, is_partial = read
                 kind = kind_of(column, [v for v, _ in values])
+                if kind == "category" and _names_documents(table, column):
+                    kind = "title"
                 is_filter = column.name in table.filter_columns
                 columns.append(
                     ValueColumn(table.name, column.name, kind, tuple(values), is_partial, is_filter)
@@ -197,6 +200,15 @@ class ValueStore:
     @cached_property
     def _nearby(self) -> Nearby:
         return Nearby(letters for letters in self._joined if letters.isalpha())
+
+
+_TITLES = word_set("title name headline heading subject titulo nombre asunto titel naam onderwerp kop")
+
+
+def _names_documents(table: Table, column: Column) -> bool:
+    """Titles of documents, each its own: with so few rows the profile takes any short text for a category."""
+    is_titled = bool(table.text_columns) and bool(_TITLES.intersection(word_texts(column.name)))
+    return is_titled and table.rows > 1 and column.profile.distinct == table.rows
 
 
 def _values_of(table: Table, column: Column, distinct: Distinct) -> tuple[list[tuple[str, int]], bool] | None:

@@ -177,3 +177,18 @@ def test_status_codes_are_named_by_what_they_stand_for() -> None:
         "what is open": ["OPEN"],
     }.items():
         assert [k.value for k in values(linker, question)] == expected, question
+
+
+@pytest.mark.parametrize("column", ["title", "Title", "page_title", "titel"])
+def test_the_title_of_a_few_documents_is_no_category(column: str) -> None:
+    titles = ("Workshop manual", "Keys", "Lockers", "Compressor")
+    listed = Profile("text", distinct=4, values=tuple((t, 1) for t in titles), mean_length=8)
+    body = Column("body", "TEXT", Profile("text", distinct=4, mean_length=900, is_long_text=True))
+    table = Table("manual", ("id",), (Column(column, "TEXT", listed), body), ("body",), (column,), rows=4)
+    catalog = Catalog((table,))
+    linker = Linker(catalog, ValueStore.build(catalog, lambda *a: []), today=lambda: TODAY)
+    assert values(linker, "where is the spare key for locker 417?") == []
+    assert [k.value for k in values(linker, "what is on the page 'Lockers'?")] == ["Lockers"]
+    repeated = Profile("text", distinct=3, values=(("Keys", 2), ("Lockers", 1), ("Compressor", 1)))
+    kinds = Catalog((Table("manual", ("id",), (Column("name", "TEXT", repeated), body), ("body",), rows=4),))
+    assert ValueStore.build(kinds, lambda *a: []).columns[0].kind == "category"
