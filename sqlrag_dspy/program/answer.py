@@ -174,28 +174,27 @@ def evidence_of(
 
 
 def check_citations(text: str, evidence: Sequence[Evidence]) -> Written:
-    """The model's text without its [n] marks, each turned into a citation of the sentence before it."""
-    clean, citations, unsupported = "", [], []
-    position = 0
-    start = 0
+    """The model's text without its [n] marks, each turned into a citation of the sentence before it.
+
+    A mark that follows no sentence, or whose number stands for no evidence, supports nothing.
+    """
+    text = text.strip()
+    clean, position = "", 0
+    citations: list[Citation] = []
     for match in _MARK.finditer(text):
-        clean += text[position : match.start()].rstrip(" ") if match.start() > position else ""
+        piece = text[position : match.start()].rstrip(" ")
+        clean += piece if clean else piece.lstrip()  # spans count from the first character that is kept
         position = match.end()
-        sentence_start = _last_sentence(clean, start)
-        for number in (int(n) for n in match.group(1).split(",")):
-            if 1 <= number <= len(evidence):
-                base: dict[str, Any] = evidence[number - 1].citation.model_dump()
-                base["answer_span"] = (sentence_start, len(clean.rstrip()))
-                citations.append(Citation(**base))
-        start = min(start, len(clean))
-    clean += text[position:]
+        before = sentences(clean)
+        for number in match.group(1).split(","):
+            if before and len(number.strip()) < 4 and 1 <= int(number) <= len(evidence):
+                base: dict[str, Any] = evidence[int(number) - 1].citation.model_dump()
+                citations.append(Citation(**{**base, "answer_span": before[-1]}))
+    clean = (clean + text[position:]).strip()
     covered = [c.answer_span for c in citations]
-    for begin, end in sentences(clean):
-        if not any(s < end and e > begin for s, e in covered):
-            unsupported.append(clean[begin:end])
-    return Written(clean.strip(), citations, unsupported)
-
-
-def _last_sentence(text: str, floor: int) -> int:
-    spans = [span for span in sentences(text) if span[0] >= floor]
-    return spans[-1][0] if spans else floor
+    unsupported = [
+        clean[begin:end]
+        for begin, end in sentences(clean)
+        if not any(s < end and e > begin for s, e in covered)
+    ]
+    return Written(clean, citations, unsupported)

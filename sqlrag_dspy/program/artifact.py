@@ -31,12 +31,18 @@ SHIPPED = Path(__file__).parent.parent / "_shipped"
 CHECKOUT = Path(__file__).parent.parent.parent
 
 
+class NewerProgram(ProgramError):
+    """A compiled program of a later version of this package."""
+
+
 class Card(BaseModel):
     """What a compiled program was made from and how it scored."""
 
     model_config = ConfigDict(extra="allow")
     name: str
     format: int = FORMAT
+    digest: str = ""
+    """Hash of program.json, so that a half-copied folder or an edited file is noticed; "" when not known."""
     package: str = sqlrag_dspy.__version__
     versions: dict[str, str] = Field(default_factory=dict)
     lm: str | None = None
@@ -110,26 +116,46 @@ def read_card(folder: Path) -> Card:
     if not path.is_file():
         raise ProgramError(f"{folder} is not a complete program: card.json is missing; compile it again")
     try:
-        card = Card.model_validate_json(path.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise ProgramError(f"{path} cannot be read; compile the program again") from error
-    if card.format > FORMAT:
-        raise ProgramError(
-            f"{folder} was compiled by a newer version (format {card.format}, sqlrag_dspy {card.package}); "
-            f"this one reads format {FORMAT}: upgrade sqlrag_dspy"
-        )
-    return card
+        raw = json.loads(_read(path))
+        # Looked at first: what else a newer card holds cannot be known here.
+        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
+            raise NewerProgram(
+                f"{folder} was compiled by a newer version (format {raw['format']}, sqlrag_dspy "
+                f"{raw.get('package')}); this one reads format {FORMAT}: upgrade sqlrag_dspy"
+            )
+        return Card.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "card"
+        raise ProgramError(f"{path}: {where}: {first['msg']}; compile the program again") from error
+    except (ValueError, RecursionError) as error:
+        raise ProgramError(f"{path} is not valid JSON ({error}); compile the program again") from error
 
 
 def restore(program: SqlRag, folder: Path) -> Card:
-    """Loads the state of a compiled program into `program`. Raises ProgramError when it does not fit."""
+    """Loads the state of a compiled program into `program`. Raises ProgramError when it does not fit.
+
+    The same as `program.load`, which decodes every weight twice; and a model named in the file is not taken
+    over, since whoever loads a program says which model serves.
+    """
     card = read_card(folder)
     path = folder / "program.json"
     if not path.is_file():
         raise ProgramError(f"{folder} is not a complete program: program.json is missing; compile it again")
+    text = _read(path)
+    if card.digest and card.digest != _digest(text):
+        raise ProgramError(
+            f"{path} is not the file that its card.json describes: it was edited, or copied in part; "
+            "copy the whole folder, or compile it again"
+        )
     try:
-        program.load(str(path))
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        state = json.loads(text)
+        for name, part in program.named_parameters():
+            if "signature" in state[name]:
+                _check_fields(name, part.signature, state[name]["signature"]["fields"])
+            part.load_state(state[name])
+            part.lm = None
+    except (KeyError, ValueError, TypeError, AttributeError, NotImplementedError, RecursionError) as error:
         raise ProgramError(
             f"{path} does not fit sqlrag_dspy {sqlrag_dspy.__version__} ({type(error).__name__}: {error}); "
             "compile it again"
@@ -137,11 +163,35 @@ def restore(program: SqlRag, folder: Path) -> Card:
     return card
 
 
+def _check_fields(name: str, signature: Any, saved: list[dict[str, Any]]) -> None:
+    """Raises ValueError when a prompt was saved with other fields: DSPy pairs them by place, not by name.
+
+    The prefix of the last one may differ, because optimizers rewrite it.
+    """
+    now = [field.json_schema_extra["prefix"] for field in signature.fields.values()]
+    then = [field["prefix"] for field in saved]
+    if len(now) != len(then) or now[:-1] != then[:-1]:
+        raise ValueError(f"the fields of {name} were {' '.join(then)} and are now {' '.join(now)}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ProgramError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+
+
+def _digest(text: bytes) -> str:
+    """A hash that does not mind how a checkout ends its lines."""
+    return hashlib.sha256(text.replace(b"\r\n", b"\n")).hexdigest()[:16]
+
+
 def write(program: SqlRag, folder: Path, card: Card) -> None:
     """Saves a program and its card together: each file complete, the card last."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / "program.partial.json"
     program.save(str(partial))
+    card.digest = _digest(partial.read_bytes())
     partial.replace(folder / "program.json")
     card_partial = folder / "card.partial.json"
     card_partial.write_text(
@@ -166,6 +216,11 @@ def load(
     `program` is a folder or a shipped name. `lm` is a name ("gemini/gemini-2.5-flash"), a dspy.LM, "dspy" for
     the application's own, or None for the learned tier alone. `config` is a sqlrag.toml; without one the
     defaults hold, with `source` and `store` as given. Never calls dspy.configure.
+
+    Where the program was compiled over a database of the same name and another schema, its SQL demonstrations
+    are checked: those that can be left out are listed in `left_out`.
+    Raises ProgramError when the program is incomplete, newer, does not fit this version, or has a
+    demonstration with a column that the database lacks; SourceError or LmError for those.
     """
     chosen = settings or (settings_module.load(Path(config)) if config is not None else Settings())
     if source is not None:
@@ -183,7 +238,10 @@ def load(
         rag = SqlRag(
             lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None)
         )
-        restore(rag, folder)
+        card = restore(rag, folder)
+        then = card.schemas.get(database.name, database.catalog.fingerprint)
+        if then != database.catalog.fingerprint:
+            rag.left_out = rag.demonstrations.move(then, database)
     except BaseException:
         database.close()
         raise

@@ -223,8 +223,10 @@ class Database:
         return display_column(table)
 
     def close(self) -> None:
-        """Stops the source's worker."""
+        """Stops the source's worker and lets go of the index."""
         self.source.close()
+        if (index := self.__dict__.pop("index", None)) is not None:
+            index.close()
 
 
 _TITLES = ("title", "name", "headline", "titel", "naam", "titulo", "título", "nombre")

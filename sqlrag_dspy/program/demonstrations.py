@@ -1,25 +1,29 @@
 """Labelled queries kept with the program, found again by how alike their masked questions are.
 
 Routing demonstrations fit any database. SQL demonstrations name columns: each remembers the fingerprint of
-its schema and is shown only over that schema.
+its schema and is shown only over that schema. When a schema has changed, `move` tells which still fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
 from dspy.predict.parameter import Parameter
 
+from sqlrag_dspy.errors import ProgramError, SqlRejected
 from sqlrag_dspy.program.features import Floats, Vocabulary, terms
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.database import Database
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One labelled query: its question, its mask, its route, and its gold SQL or condition."""
+    """One labelled query: its question, its mask, its route, and its gold SQL, or condition on `table`."""
 
     question: str
     masked: str
@@ -27,6 +31,7 @@ class Demonstration:
     schema: str
     sql: str | None = None
     condition: str | None = None
+    table: str | None = None
 
 
 class Demonstrations(dspy.Module, Parameter):
@@ -67,6 +72,26 @@ class Demonstrations(dspy.Module, Parameter):
         self.bank = list(demonstrations)
         self._vectors = None
 
+    def move(self, then: str, database: Database) -> list[str]:
+        """Moves the SQL demonstrations of the schema `then` to the one that `database` has now.
+
+        Those that no longer pass its check are dropped, and a line for each is given back. Raises ProgramError
+        for one that names a column which its table no longer has.
+        """
+        now = database.catalog.fingerprint
+        kept: list[Demonstration] = []
+        left_out: list[str] = []
+        for each in self.bank:
+            if each.schema == then and (refused := _refusal(each, database)) is not None:
+                told = f"the demonstration {each.question[:80]!r} does not fit {database.name}: {refused}"
+                if refused.startswith("no column"):
+                    raise ProgramError(f"{told} (the schema has changed since; compile the program again)")
+                left_out.append(told)
+            else:
+                kept.append(replace(each, schema=now) if each.schema == then else each)
+        self.fill(kept)
+        return left_out
+
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         return {"bank": [asdict(d) for d in self.bank]}
 
@@ -76,3 +101,20 @@ class Demonstrations(dspy.Module, Parameter):
 
     def reset(self) -> None:
         """Does nothing: the bank is data, not a prompt."""
+
+
+def _refusal(each: Demonstration, database: Database) -> str | None:
+    """Why the SQL of a demonstration does not pass; None when it does, or has none."""
+    from sqlrag_dspy import sql as sql_room
+
+    try:
+        if each.sql is not None:
+            database.check(each.sql)
+        elif each.condition is not None:
+            tables = [each.table] if each.table else [table.name for table in database.text_tables]
+            if len(tables) != 1:
+                return "it does not say which table its condition is about"
+            database.check_keys(sql_room.keys_where(tables[0], each.condition, database.catalog))
+    except SqlRejected as error:
+        return str(error)
+    return None

@@ -55,6 +55,8 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
         plan.text = topic(inquiry, [number for number, _ in restricting])
         if rag.engine.is_set and not (rag.gate_open and surest >= rag.thresholds.filters):
             plan.condition = _choose(rag, inquiry, table)
+            if plan.condition and (equal := _equalities(plan.condition, inquiry, table)):
+                plan.condition, plan.filters = None, equal
         settle(plan, table)
         step.output = plan.condition or describe_filters(plan) or "none"
 
@@ -154,6 +156,27 @@ def describe_filters(plan: Plan) -> str:
 def _tell(predicate: Predicate) -> str:
     value = "" if predicate.op in ("null", "not null") else f" {predicate.value!r}"
     return f"{predicate.column} {predicate.op}{value}"
+
+
+def _equalities(condition: str, inquiry: Inquiry, table: Table) -> tuple[tuple[Predicate, ...], ...] | None:
+    """The condition as filters when it says no more than that mirrored columns equal values of the question.
+
+    Those cost the search no SQL. None for any other condition.
+    """
+    from sqlrag_dspy import sql as sql_room
+
+    catalog = inquiry.database.catalog
+    read = sql_room.read(sql_room.keys_where(table.name, condition, catalog), catalog)
+    named = {(k.table, k.column, k.value) for k in inquiry.links.chosen if k.kind == "value"}
+    if read is None or not all(
+        len(alternatives) == 1
+        and alternatives[0].op == "="
+        and alternatives[0].column in table.filter_columns
+        and (alternatives[0].table, alternatives[0].column, alternatives[0].value) in named
+        for alternatives in read.filters
+    ):
+        return None
+    return read.filters
 
 
 def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:

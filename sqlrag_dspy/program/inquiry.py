@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import dspy
 
+from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.encoder import embedding, multilingual
 from sqlrag_dspy.program.features import Floats
@@ -39,15 +40,32 @@ class Meter(dspy.Module):
             total.lm_calls += 1
             total.tokens_in += int(used.get("prompt_tokens") or used.get("input_tokens") or 0)
             total.tokens_out += int(used.get("completion_tokens") or used.get("output_tokens") or 0)
-            total.cost_usd += float(entry.get("cost") or 0.0)
+            total.cost_usd += _cost(entry, used)
         return total
 
 
+def _cost(entry: Mapping[str, Any], used: Mapping[str, Any]) -> float:
+    """US dollars of one call; DSPy prices its own engines, and the lm room the others."""
+    if (cost := entry.get("cost")) is None:
+        from sqlrag_dspy.lm import cost_usd
+
+        cost = cost_usd(str(entry.get("model") or ""), used)
+    return float(cost or 0.0)
+
+
 class Inquiry:
-    """The state of one question; `step` times and records what is done for it."""
+    """The state of one question; `step` times and records what is done for it.
+
+    Raises SqlRagError for a question that is empty or no text.
+    """
 
     def __init__(self, question: str, database: Database, listener: Listener | None = None) -> None:
-        self.question = question
+        if not isinstance(question, str):
+            raise SqlRagError(f"the question is a {type(question).__name__}; ask it as text")
+        if not question.strip():
+            raise SqlRagError("the question is empty; ask something")
+        # Half of a surrogate pair is text to Python, but nothing after this can encode it.
+        self.question = question.encode("utf-8", "replace").decode("utf-8")
         self.database = database
         self.steps: list[Step] = []
         self.warnings: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 import dspy
 
-from sqlrag_dspy.errors import ProgramError, SqlRagError
+from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.program import gather, respond, route, write_sql
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.demonstrations import Demonstrations
@@ -47,6 +48,8 @@ class SqlRag(dspy.Module):
         self.databases: dict[str, Database] = dict(databases or {})
         self.engine = Engine(lm, lm_small)
         self.gate_open = True
+        self.left_out: list[str] = []
+        """Demonstrations that loading left out because they do not fit the database, a line each."""
 
     def forward(self, question: str, database: str | None = None) -> dspy.Prediction:
         """Route the question, gather the evidence, answer from it."""
@@ -106,8 +109,6 @@ class SqlRag(dspy.Module):
 
         Raises SqlRagError for an empty question, or when the index or source cannot be used.
         """
-        if not question.strip():
-            raise SqlRagError("the question is empty; ask something")
         prediction = self.answer(Inquiry(question, self.bound(database), listener))
         answer: Answer = prediction.result
         if not trace:
@@ -129,7 +130,9 @@ class SqlRag(dspy.Module):
             except BaseException as error:  # noqa: BLE001 - handed to the reader below, which raises it
                 events.put(error)
 
-        threading.Thread(target=work, daemon=True).start()
+        # The thread sees the DSPy settings (an LM, callbacks) of whoever reads the stream.
+        settings = contextvars.copy_context()
+        threading.Thread(target=settings.run, args=(work,), daemon=True).start()
         while True:
             event = events.get()
             if isinstance(event, BaseException):

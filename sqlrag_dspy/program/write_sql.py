@@ -31,6 +31,7 @@ def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
         found = _from_sketch(inquiry, plan)
         if found is not None:
             return found
+        is_likely = False  # it was refused or failed, and would again
     if rag.engine.is_set:
         written = _from_model(rag, inquiry)
         if written is not None:

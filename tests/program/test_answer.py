@@ -62,3 +62,36 @@ def test_marks_become_citations_and_uncited_sentences_are_reported():
         "The shop moved",
     ]
     assert written.unsupported == ["Everyone was happy."]
+
+
+def numbered(count):
+    return [Evidence(str(n), Citation(kind="row", answer_span=(0, 0), key=n)) for n in range(1, count + 1)]
+
+
+def cited(text, count=3):
+    written = check_citations(text, numbered(count))
+    return [(written.text[slice(*c.answer_span)], c.key) for c in written.citations], written
+
+
+def test_marks_after_the_full_stop_and_inside_a_sentence_cite_that_sentence():
+    assert cited("The well ran dry. [1] It rained [2] and rained [3].")[0] == [
+        ("The well ran dry.", 1), ("It rained", 2), ("It rained and rained", 3),
+    ]  # fmt: skip
+
+
+def test_spans_hold_whatever_white_space_surrounds_the_text():
+    assert cited("\n\n  The well ran dry [1].\n")[0] == [("The well ran dry", 1)]
+
+
+def test_a_mark_before_any_sentence_or_without_evidence_supports_nothing():
+    found, written = cited("[1] The well ran dry. Then it rained [0] [4] [99999999999999999999999].")
+    assert found == []
+    assert written.text == "The well ran dry. Then it rained."
+    assert written.unsupported == ["The well ran dry.", "Then it rained."]
+
+
+@given(st.text(alphabet="ab .!\n[]123,", max_size=80))
+def test_citations_of_any_text_lie_within_it(text):
+    found, written = cited(text)
+    assert all(said.strip() == said != "" for said, _ in found)
+    assert all(sentence in written.text for sentence in written.unsupported)
