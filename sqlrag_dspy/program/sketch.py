@@ -137,19 +137,23 @@ class Sketcher(dspy.Module, Parameter):
         fields = self.field_probabilities(links, masked)
         scores = self.role_scores(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
-        ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
+        shapes = []
         for text, seen in self.skeletons.items():
             skeleton = Skeleton.of(text)
-            shape = sum(
-                math.log(fields[name].get(getattr(skeleton, name), 0.0) + FLOOR) for name in fields
-            ) + 0.15 * math.log(seen / total)
+            likely = sum(math.log(fields[name].get(getattr(skeleton, name), 0.0) + FLOOR) for name in fields)
+            shapes.append((likely + 0.15 * math.log(seen / total), skeleton))
+        shapes.sort(key=lambda pair: pair[0], reverse=True)
+        ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
+        for shape, skeleton in shapes:
+            if len(ranked) > 1 and shape <= ranked[1][0]:
+                break  # filling only costs, so nothing further down can come first or second
             filled = fill(skeleton, links, self.role_probabilities(links, scores, catalog, skeleton))
             if filled is not None:
                 assigned, cost = filled
                 ranked.append((shape + cost, shape, cost, skeleton, assigned))
+                ranked.sort(key=lambda entry: entry[0], reverse=True)
         if not ranked:
             return Draft(None, None)
-        ranked.sort(key=lambda entry: entry[0], reverse=True)
         score, shape, cost, skeleton, assigned = ranked[0]
         sketch, assumptions = assemble(skeleton, links, assigned, target, catalog)
         words = [t for t in tokens(masked) if is_word(t)]
