@@ -65,7 +65,7 @@ def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
             continue
         tables.append(built)
         readings.append(reading)
-        warnings += [warning for m in columns for warning in m.warnings]
+        warnings += [*table.warnings, *(warning for m in columns for warning in m.warnings)]
         warnings += [
             f"{table.name}.{m.raw.name} ignores letter case in the source (NOCASE), and does so here"
             for m in columns

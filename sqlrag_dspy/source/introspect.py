@@ -7,6 +7,7 @@ spoils every listing that DuckDB offers. Leaves out what the data say: see `prof
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlrag_dspy.errors import QueryFailed
@@ -55,6 +56,7 @@ class RawTable:
     unique: tuple[tuple[str, ...], ...] = ()
     is_plain: bool = False
     """An ordinary SQLite table, whose rows SQLite finds fast by number."""
+    warnings: tuple[str, ...] = ()
 
     @property
     def primary(self) -> tuple[str, ...]:
@@ -84,8 +86,14 @@ def _read_sqlite(engine: Engine) -> tuple[list[RawTable], list[tuple[str, str]]]
     virtual = [name for _, name, ddl in entries if re.match(r"\s*CREATE\s+VIRTUAL", ddl, re.IGNORECASE)]
     tables: list[RawTable] = []
     broken: list[tuple[str, str]] = []
+    taken: dict[str, str] = {}
     for kind, name, ddl in entries:
         if any(_is_shadow(name, owner) for owner in virtual):
+            continue
+        if (other := taken.setdefault(name.casefold(), name)) != name:
+            broken.append(
+                (name, f"only letter case tells its name from {other!r}; give it another in a view")
+            )
             continue
         try:
             tables.append(_sqlite_table(engine, name, ddl, kind == "view"))
@@ -109,10 +117,13 @@ def _reason(error: QueryFailed) -> str:
 def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTable:
     info = pragma(engine, f"PRAGMA table_xinfo({quoting.name(name)})")
     nocase = _nocase_columns(ddl) if "nocase" in ddl.lower() else set()
-    columns = tuple(
-        RawColumn(str(row[1]), row[2] or "", int(row[5] or 0), str(row[1]).casefold() in nocase)
-        for row in info
-        if row[6] != "1"
+    columns, warnings = _nameable(
+        name,
+        [
+            RawColumn(str(row[1]), row[2] or "", int(row[5] or 0), str(row[1]).casefold() in nocase)
+            for row in info
+            if row[6] != "1"
+        ],
     )
     names = {column.name.casefold() for column in columns}
     is_virtual = bool(re.match(r"\s*CREATE\s+VIRTUAL", ddl, re.IGNORECASE))
@@ -136,9 +147,33 @@ def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTabl
         is_view,
         rowid,
         _sqlite_references(engine, name, columns) if not is_view else (),
-        _sqlite_unique(engine, name) if not is_view else (),
+        _sqlite_unique(engine, name, {column.name for column in columns}) if not is_view else (),
         has_rowid and rowid == "rowid" and not is_virtual,
+        warnings,
     )
+
+
+def _nameable(table: str, columns: Sequence[RawColumn]) -> tuple[tuple[RawColumn, ...], tuple[str, ...]]:
+    """The columns that SQL can name, and a line on each of the others.
+
+    SQLite tells É from é and allows a column without a name; DuckDB and this program do not.
+    """
+    kept: dict[str, RawColumn] = {}
+    warnings = []
+    for column in columns:
+        other = kept.get(column.name.casefold())
+        if not column.name:
+            warnings.append(f"a column of {table} has no name and is left out; give it one in a view")
+        elif other is not None:
+            warnings.append(
+                f"{table}.{column.name} is left out, since only letter case tells it from {other.name!r}; "
+                "give it another name in a view"
+            )
+        else:
+            kept[column.name.casefold()] = column
+    if any(column.primary for column in columns if column not in kept.values()):
+        kept = {name: replace(column, primary=0) for name, column in kept.items()}
+    return tuple(kept.values()), tuple(warnings)
 
 
 def _sqlite_references(engine: Engine, name: str, columns: tuple[RawColumn, ...]) -> tuple[ForeignKey, ...]:
@@ -155,14 +190,14 @@ def _sqlite_references(engine: Engine, name: str, columns: tuple[RawColumn, ...]
     return tuple(found)
 
 
-def _sqlite_unique(engine: Engine, name: str) -> tuple[tuple[str, ...], ...]:
+def _sqlite_unique(engine: Engine, name: str, columns: set[str]) -> tuple[tuple[str, ...], ...]:
     found = []
     for row in pragma(engine, f"PRAGMA index_list({quoting.name(name)})"):
         is_partial = len(row) > 4 and row[4] == "1"
         if row[2] != "1" or is_partial:
             continue
         parts = pragma(engine, f"PRAGMA index_info({quoting.name(str(row[1]))})")
-        if all(part[2] is not None for part in parts):
+        if all(part[2] in columns for part in parts):
             found.append(tuple(str(part[2]) for part in parts))
     return tuple(found)
 

@@ -210,6 +210,22 @@ def test_nocase_column_compares_as_in_the_source(make, run):
     assert ignoring == {"name"}
 
 
+def test_columns_and_tables_that_sql_cannot_name_are_left_out_and_told(make, run):
+    source = make(
+        """CREATE TABLE t (id INTEGER, "É" TEXT, "é" TEXT, "" TEXT, PRIMARY KEY (id, "é"));
+        INSERT INTO t VALUES (1, 'upper', 'lower', 'none');
+        CREATE TABLE w ("" TEXT, a TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO w VALUES ('', 'x');
+        CREATE TABLE "ÉTÉ" (id INTEGER); INSERT INTO "ÉTÉ" VALUES (1); CREATE TABLE "été" (id INTEGER);"""
+    )
+    assert run(source, "SELECT * FROM t") == [(1, "upper")]
+    assert source.catalog.table("t").key == ("id",)
+    assert run(source, "SELECT a FROM w") == [("x",)]
+    assert len(source.catalog.warnings) == 3
+    assert any("t.é" in warning and "'É'" in warning for warning in source.catalog.warnings)
+    assert [name for name, _ in source.catalog.broken] == ["été"]
+    assert run(source, 'SELECT count(*) FROM "ÉTÉ"') == [(1,)]
+
+
 def test_bytes_that_are_not_utf8_are_replaced_and_named(make, run):
     source = make(
         """CREATE TABLE work_order (id INTEGER PRIMARY KEY, body TEXT);
