@@ -22,7 +22,7 @@ class Small:
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
     """The trainset, and the program compiled from it."""
     from sqlrag_dspy.learn.compile import compile_program
     from sqlrag_dspy.settings import Settings
@@ -32,7 +32,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
         card = compile_program([folder], folder, out=place / "compiled" / "small", settings=Settings())
-    yield Small(folder, place / "compiled" / "small", place / "cache", card)
+    return Small(folder, place / "compiled" / "small", place / "cache", card)
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ class Meter(dspy.Module):
         """What the calls after the first `since` cost."""
         total = Usage()
         for entry in self.history[since:]:
-            if getattr(entry.get("response"), "cache_hit", False):
+            if _is_cached(entry):
                 total.cached_calls += 1
                 continue
             used = entry.get("usage") or {}
@@ -42,6 +42,21 @@ class Meter(dspy.Module):
             total.tokens_out += int(used.get("completion_tokens") or used.get("output_tokens") or 0)
             total.cost_usd += _cost(entry, used)
         return total
+
+
+def _is_cached(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of DSPy's history came from its cache.
+
+    DSPy marks the replies of some engines; of the others it keeps the token counts and empties the bill.
+    """
+    response = entry.get("response")
+    if isinstance(response, (list, tuple)):
+        response = response[0] if response else None
+    if getattr(response, "cache_hit", False):
+        return True
+    counted = getattr(response, "usage", None)
+    counts = (getattr(counted, name, None) for name in ("input_tokens", "output_tokens", "total_tokens"))
+    return not entry.get("usage") and any(count is not None for count in counts)
 
 
 def _cost(entry: Mapping[str, Any], used: Mapping[str, Any]) -> float:

@@ -38,10 +38,8 @@ class Scripted:
         if isinstance(reply, BaseException):
             raise reply
         text = reply if isinstance(reply, str) else reply()
-        if text.startswith("raw:"):
-            text = text[4:]
-        else:
-            text = f"[[ ## {name} ## ]]\n{text}\n\n[[ ## completed ## ]]"
+        is_raw = text.startswith("raw:")
+        text = text[4:] if is_raw else f"[[ ## {name} ## ]]\n{text}\n\n[[ ## completed ## ]]"
         return lm15.Response(
             id=None,
             model=request.model,
