@@ -82,7 +82,7 @@ def compile_program(
             fitting = FitSketch(seed=seed, made=questions)
             program = fitting.compile(program, trainset=examples)
             tell("choosing thresholds")
-            program = FitThresholds(seed=seed, outcomes=fitting.outcomes).compile(program, trainset=examples)
+            program = FitThresholds(seed=seed, trusted=fitting.trusted).compile(program, trainset=examples)
         card = _card(program, out, hashes, databases, settings, seed)
         artifact.write(program, partial, card)
         if lm:

@@ -15,7 +15,7 @@ from dspy.teleprompt import Teleprompter
 from numpy.typing import NDArray
 
 from sqlrag_dspy.learn.cases import Case, cases_of, dense_of
-from sqlrag_dspy.learn.fit_sketch import FitSketch, Outcome
+from sqlrag_dspy.learn.fit_sketch import FitSketch, held_out_trust
 from sqlrag_dspy.learn.linear import (
     FOLDS,
     folds_of,
@@ -143,18 +143,18 @@ class FitThresholds(Teleprompter):
     """Chooses the confidences above which the learned tier answers, on held-out predictions.
 
     `wrong` is the share of sql questions that may be answered wrongly; `route_precision` the accuracy asked
-    of the routes that are not handed to a model. `outcomes` are FitSketch's own, where it has just run.
+    of the routes that are not handed to a model. `trusted` is what FitSketch held out, where it has just run.
     """
 
     def __init__(
         self,
         seed: int = 0,
-        wrong: float = 0.06,
+        wrong: float = 0.05,
         route_precision: float = 0.97,
-        outcomes: Sequence[Outcome] | None = None,
+        trusted: Sequence[tuple[float, bool]] | None = None,
     ) -> None:
         super().__init__()
-        self.outcomes = outcomes
+        self.trusted = trusted
         self.seed = seed
         self.wrong = wrong
         self.route_precision = route_precision
@@ -165,10 +165,9 @@ class FitThresholds(Teleprompter):
         """The student with its thresholds set."""
         cases = cases_of(student, trainset)
         student.thresholds.route = self._route(student, cases)
-        outcomes = self.outcomes
-        if outcomes is None:
-            outcomes = FitSketch(self.seed).held_out(student, trainset)
-        trusted = [(student.sketcher.trust(draft), right) for _, draft, right in outcomes if draft.sketch]
+        trusted = self.trusted
+        if trusted is None:
+            trusted = held_out_trust(FitSketch(self.seed).held_out(student, trainset), self.seed)
         beyond = sum(1 for case in cases if case.example.route == "sql") - len(trusted)
         student.thresholds.sql = lowest(trusted, self.wrong, len(trusted) + max(beyond, 0))
         student.thresholds.doubt = min(DOUBT, student.thresholds.sql)

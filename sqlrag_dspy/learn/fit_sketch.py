@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ class Aligned:
     weight: float = 1.0
 
 
+_FIRST_ROWS = re.compile(
+    r"(?:\bIN|=)\s*\((SELECT\b.*\bORDER BY\b.*\bLIMIT \d+)\)\s*$", re.IGNORECASE | re.DOTALL
+)
+
+
 def read_gold(case: Case) -> Sketch | None:
     """The gold query, or the gold filter as a listing of keys, as a Sketch; None beyond the grammar."""
     from sqlrag_dspy.sql import read
@@ -55,6 +61,9 @@ def read_gold(case: Case) -> Sketch | None:
         if not example.get("filter_sql"):
             return Sketch(table.name, ())
         keys = ", ".join('"' + name.replace('"', '""') + '"' for name in table.key)
+        inner = _FIRST_ROWS.search(example.filter_sql)
+        if inner is not None:  # "title IN (SELECT title … ORDER BY … LIMIT 10)": the first rows by a column
+            return read(inner.group(1), catalog)
         return read(f'SELECT {keys} FROM "{table.name}" WHERE {example.filter_sql}', catalog)
     return None
 
@@ -103,6 +112,8 @@ class FitSketch(Teleprompter):
         self.made = made
         self.made_weight = made_weight
         self.outcomes: list[Outcome] = []
+        self.trusted: list[tuple[float, bool]] = []
+        """For every held-out draft, its trust by a confidence head that never saw it, and whether it was right."""
 
     def compile(
         self, student: SqlRag, *, trainset: Sequence[dspy.Example], teacher: Any = None, valset: Any = None
@@ -114,6 +125,7 @@ class FitSketch(Teleprompter):
         extra = self._extra(student)
         self.outcomes = self._held_out(aligned, extra, known)
         self._fit_heads(student.sketcher, [*aligned, *extra], known)
+        self.trusted = held_out_trust(self.outcomes, self.seed)
         _fit_confidence(student.sketcher, self.outcomes, self.seed)
         student.sketcher.seed = self.seed
         return student
@@ -228,3 +240,18 @@ def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bo
     scaled = np.stack([crossed(row) for row in (raw - sketcher.centre) / sketcher.spread])
     sketcher.confidence = logistic(scaled, ["right" if r else "wrong" for _, r in usable], 0.02, seed=seed)
     sketcher.signals = tuple(names)
+
+
+def held_out_trust(outcomes: Sequence[Outcome], seed: int) -> list[tuple[float, bool]]:
+    """Trust in every draft by a confidence head fitted on the other folds, with whether the draft was right."""
+    fold = folds_of([str(right) for _, _, right in outcomes], seed)
+    out = []
+    for number in range(FOLDS):
+        sketcher = Sketcher()
+        _fit_confidence(sketcher, [o for o, f in zip(outcomes, fold) if f != number], seed)
+        out += [
+            (sketcher.trust(draft), right)
+            for (_, draft, right), f in zip(outcomes, fold)
+            if f == number and draft.sketch is not None
+        ]
+    return out

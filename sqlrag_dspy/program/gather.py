@@ -12,8 +12,8 @@ from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_links, describe_schema
-from sqlrag_dspy.program.slots import main_table, predicates
-from sqlrag_dspy.types import CheckedSql, Document, Predicate, Rows, Search, Table
+from sqlrag_dspy.program.slots import first_rows, main_table, predicates
+from sqlrag_dspy.types import CheckedSql, Document, Item, Predicate, Rows, Search, Sketch, Table
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
@@ -52,6 +52,7 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
         restricting, surest = rag.sketcher.filters(inquiry.links, inquiry.masked, catalog)
         chosen = [(inquiry.links.chosen[number], role) for number, role in restricting]
         plan.filters = predicates(chosen, table, catalog, inquiry.assumptions)
+        plan.first = first_rows(chosen, table)
         plan.text = topic(inquiry, [number for number, _ in restricting])
         if rag.engine.is_set and not (rag.gate_open and surest >= rag.thresholds.filters):
             plan.condition = _choose(rag, inquiry, table)
@@ -83,7 +84,7 @@ def settle(plan: Plan, table: Table) -> None:
     and one restricted by nothing or by a single such equality is not. Several equalities may go either way,
     so there the router's word stands.
     """
-    if plan.condition is not None:
+    if plan.condition is not None or plan.first is not None:
         plan.route = "hybrid"
         return
     mirrored: dict[str, Any] = {}
@@ -117,11 +118,12 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     if plan.route == "hybrid":
         with inquiry.step("choose rows") as step:
             catalog = database.catalog
-            text = (
-                sql_room.keys_where(table, plan.condition, catalog)
-                if plan.condition
-                else sql_room.keys_query(table, plan.filters, catalog)
-            )
+            if plan.condition:
+                text = sql_room.keys_where(table, plan.condition, catalog)
+            elif plan.first is not None:
+                text = sql_room.write(first_keys(plan, inquiry), catalog)
+            else:
+                text = sql_room.keys_query(table, plan.filters, catalog)
             plan.key_sql = database.check_keys(text)
             step.input = plan.key_sql.text
             allowed = database.all_keys(plan.key_sql)
@@ -142,6 +144,15 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     return Evidence(documents=hits.documents, search=told, notes=[STALE] if database.is_stale else [])
 
 
+def first_keys(plan: Plan, inquiry: Inquiry) -> Sketch:
+    """The keys of the first rows by a column, as a sketch."""
+    name = plan.table or ""
+    table = inquiry.database.catalog.table(name)
+    column, descending, count = plan.first or ("", False, 0)
+    keys = tuple(Item(name, key) for key in (table.key if table is not None else ()))
+    return Sketch(name, keys, filters=plan.filters, order=((Item(name, column), descending),), limit=count)
+
+
 def topic(inquiry: Inquiry, numbers: list[int]) -> str:
     """The question without the stretches that became filters; the whole question when little is left."""
     text = without(inquiry.links, numbers)
@@ -150,6 +161,10 @@ def topic(inquiry: Inquiry, numbers: list[int]) -> str:
 
 def describe_filters(plan: Plan) -> str:
     """The filters in a line."""
+    if plan.first is not None:
+        column, descending, count = plan.first
+        told = f"among the first {count} by {column}" + (", highest first" if descending else "")
+        return " and ".join([*(" or ".join(_tell(p) for p in some) for some in plan.filters), told])
     return " and ".join(" or ".join(_tell(p) for p in alternatives) for alternatives in plan.filters)
 
 

@@ -13,7 +13,7 @@ class Plan:
     """A route and what it needs.
 
     `sketch` and `trust` are the learned tier's reading of an sql question. For a search, `table` is searched
-    for `text` among the rows that satisfy `filters`: `mirrored` ones are applied inside the index, the rest
+    for `text` among the rows that satisfy `filters` and are `first`: `mirrored` filters are applied inside the index, the rest
     (or `condition`, SQL from a model) become `key_sql`.
     """
 
@@ -26,6 +26,8 @@ class Plan:
     table: str | None = None
     text: str = ""
     filters: tuple[tuple[Predicate, ...], ...] = ()
+    first: tuple[str, bool, int] | None = None
+    """Only the first rows by a column: its name, whether descending, how many."""
     mirrored: dict[str, Any] = field(default_factory=dict)
     condition: str | None = None
     key_sql: CheckedSql | None = None

@@ -200,13 +200,18 @@ class Sketcher(dspy.Module, Parameter):
         return self.confidence.probabilities(np.arange(len(values)), values)["right"]
 
     def filters(self, links: Links, masked: str, catalog: Catalog) -> tuple[list[tuple[int, str]], float]:
-        """For a search: the links that restrict rows, by number, with how ("filter", "null" or "not null");
-        and the probability of the least sure of these decisions."""
+        """For a search: the links that restrict rows, by number, with how; and the least sure decision's probability.
+
+        How is "filter", "null" or "not null"; or "order" and "limit" for the few first rows by a column ("of the
+        ten longest").
+        """
         scores = self.role_scores(links, masked, catalog, "search")
         chosen: list[tuple[int, str]] = []
         surest = 1.0
         for number, shares in enumerate(self.role_probabilities(links, scores, catalog)):
-            restricting = {role: shares.get(role, 0.0) for role in ("filter", "null", "not null")}
+            restricting = {
+                role: shares.get(role, 0.0) for role in ("filter", "null", "not null", "order", "limit")
+            }
             keep = sum(restricting.values())
             if keep >= 0.5:
                 chosen.append((number, max(restricting, key=lambda role: restricting[role])))

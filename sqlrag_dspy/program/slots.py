@@ -194,6 +194,17 @@ def predicates(
     return tuple(out)
 
 
+def first_rows(restricting: Sequence[tuple[Link, str]], table: Table) -> tuple[str, bool, int] | None:
+    """What "the ten longest" asks of a search: the column, whether descending, and how many; None without order."""
+    for link, role in restricting:
+        if role == "order" and link.column is not None and (link.table or table.name) == table.name:
+            counts = [
+                k.value for k, r in restricting if r == "limit" and isinstance(k.value, int) and k.value > 0
+            ]
+            return link.column, link.op != "min", int(counts[0]) if counts else 1
+    return None
+
+
 _SPELT = {"month": ("year_month", 7), "year": ("year", 4)}
 
 
