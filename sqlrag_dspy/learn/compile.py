@@ -146,6 +146,10 @@ def _card(
         trainsets=dict(hashes),
         signatures=artifact.signature_hashes(),
         schemas={name: database.catalog.fingerprint for name, database in databases.items()},
+        columns={
+            name: {table.name: [column.name for column in table.columns] for table in database.catalog.tables}
+            for name, database in databases.items()
+        },
         embedder=list(settings.embedder),
         thresholds=thresholds.dump_state(),
     )

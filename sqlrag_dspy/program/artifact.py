@@ -20,6 +20,7 @@ from sqlrag_dspy import settings as settings_module
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.program.database import open_database
 from sqlrag_dspy.settings import Settings
+from sqlrag_dspy.types import Catalog
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
@@ -53,6 +54,8 @@ class Card(BaseModel):
     signatures: dict[str, str] = Field(default_factory=dict)
     schemas: dict[str, str] = Field(default_factory=dict)
     """Database name to the fingerprint of its schema when compiled."""
+    columns: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
+    """Database name to its tables, and those to their columns."""
     embedder: list[str] = Field(default_factory=list)
     thresholds: dict[str, float] = Field(default_factory=dict)
     scores: dict[str, Any] = Field(default_factory=dict)
@@ -220,7 +223,7 @@ def load(
     Where the program was compiled over a database of the same name and another schema, its SQL demonstrations
     are checked: those that can be left out are listed in `left_out`.
     Raises ProgramError when the program is incomplete, newer, does not fit this version, or has a
-    demonstration with a column that the database lacks; SourceError or LmError for those.
+    demonstration with a column that this database has lost since; SourceError or LmError for those.
     """
     chosen = settings or (settings_module.load(Path(config)) if config is not None else Settings())
     if source is not None:
@@ -241,11 +244,21 @@ def load(
         card = restore(rag, folder)
         then = card.schemas.get(database.name, database.catalog.fingerprint)
         if then != database.catalog.fingerprint:
-            rag.left_out = rag.demonstrations.move(then, database)
+            is_same = _is_same(card.columns.get(database.name), database.catalog)
+            rag.left_out = rag.demonstrations.move(then, database, is_same=is_same)
     except BaseException:
         database.close()
         raise
     return rag.bind(database)
+
+
+def _is_same(columns: dict[str, list[str]] | None, catalog: Catalog) -> bool:
+    """Whether a database of a known name is the known one, changed: it still has half of the columns."""
+    if not columns:
+        return True
+    known = [(table, name) for table, names in columns.items() for name in names]
+    kept = [1 for table, name in known if (found := catalog.table(table)) is not None and found.column(name)]
+    return 2 * len(kept) >= len(known)
 
 
 def _engine(lm: Any) -> Any:

@@ -72,11 +72,12 @@ class Demonstrations(dspy.Module, Parameter):
         self.bank = list(demonstrations)
         self._vectors = None
 
-    def move(self, then: str, database: Database) -> list[str]:
+    def move(self, then: str, database: Database, *, is_same: bool = True) -> list[str]:
         """Moves the SQL demonstrations of the schema `then` to the one that `database` has now.
 
-        Those that no longer pass its check are dropped, and a line for each is given back. Raises ProgramError
-        for one that names a column which its table no longer has.
+        Those that do not pass its check are dropped, and a line for each is given back. Raises ProgramError for
+        one that names a column which its table no longer has, unless it is another database of the same name
+        (`is_same` False).
         """
         now = database.catalog.fingerprint
         kept: list[Demonstration] = []
@@ -84,7 +85,7 @@ class Demonstrations(dspy.Module, Parameter):
         for each in self.bank:
             if each.schema == then and (refused := _refusal(each, database)) is not None:
                 told = f"the demonstration {each.question[:80]!r} does not fit {database.name}: {refused}"
-                if refused.startswith("no column"):
+                if is_same and refused.startswith("no column"):
                     raise ProgramError(f"{told} (the schema has changed since; compile the program again)")
                 left_out.append(told)
             else:
