@@ -98,31 +98,38 @@ class ColumnNames:
         if found.table is not None:
             self.read.setdefault((found.table.name, found.column.name if found.column else found.name))
 
-    def star(self, projection: exp.Expr, star: exp.Star, scope: Scope) -> list[Field]:
-        """The fields that `*` or `table.*` shows."""
+    def star(self, projection: exp.Expr, star: exp.Star, scope: Scope) -> list[tuple[Source, Field]]:
+        """The fields that `*` or `table.*` shows, each with its source."""
         if isinstance(projection, exp.Column) and projection.table:
             source = self._named_source(projection, scope)
-            fields = list(source.fields.values())
+            shown = [(source, each) for _, each in source.starred()]
         else:
             if not scope.sources:
                 raise SqlRejected("SELECT * needs a FROM clause")
-            fields, seen = [], set[str]()
+            shown, seen = [], set[str]()
             for source in scope.sources.values():
-                for folded, each in source.fields.items():
+                for folded, each in source.starred():
                     if folded not in seen or folded not in scope.merged:
-                        fields.append(each)
+                        shown.append((source, each))
                         seen.add(folded)
         hidden: set[str] = set()
         for name in star.args.get("except_") or ():
-            column = next((each for each in fields if each.name.casefold() == name.name.casefold()), None)
+            column = next((each for _, each in shown if each.name.casefold() == name.name.casefold()), None)
             if column is None:
                 raise SqlRejected(f"EXCLUDE names {name.name!r}, which is no column here")
             spell(name if isinstance(name, exp.Identifier) else name.this, column.name)
             hidden.add(column.name.casefold())
-        # rowid is a column that one can name, but * does not show it
-        fields = [
-            each for each in fields if each.name.casefold() not in hidden and (each.column or not each.table)
-        ]
-        for each in fields:
+        shown = [(source, each) for source, each in shown if each.name.casefold() not in hidden]
+        for _, each in shown:
             self.record(each)
-        return fields
+        return shown
+
+    def shown(self, source: Source, found: Field, scope: Scope) -> exp.Column:
+        """The column that stands for one field of `*` when `*` itself would show more than it should."""
+        folded, is_alone = found.name.casefold(), len(scope.sources) == 1 or not source.alias
+        qualifier = (
+            None if is_alone or folded in scope.merged else exp.to_identifier(source.alias, quoted=True)
+        )
+        column = exp.Column(this=exp.to_identifier(found.name, quoted=True), table=qualifier)
+        self._tie(column, found, source.alias.casefold(), records=False)
+        return column

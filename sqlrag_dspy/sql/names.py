@@ -230,9 +230,10 @@ class Resolver:
         fields = {
             each.name.casefold(): Field(each.name, column_kind(each), table, each) for each in table.columns
         }
-        if table.key == ("rowid",) and "rowid" not in fields:
+        hides = table.key == ("rowid",) and "rowid" not in fields
+        if hides:
             fields["rowid"] = Field("rowid", "integer", table)
-        return Source(table.name, fields, float(max(table.rows, 1)))
+        return Source(table.name, fields, float(max(table.rows, 1)), shows_rowid=not hides)
 
     def _table_function(self, node: exp.Expr, scope: Scope, ctes: dict[str, Source]) -> Source:
         call = node.this if isinstance(node, exp.Table) else node
@@ -253,12 +254,19 @@ class Resolver:
     def _join(self, join: exp.Join, scope: Scope, ctes: dict[str, Source], links: list[set[str]]) -> None:
         before = dict(scope.sources)
         folded = self._source(join.this, scope, ctes)
-        shared = [
-            name for name in scope.sources[folded].fields if any(name in s.fields for s in before.values())
-        ]
+        offered = {name for source in before.values() for name, _ in source.starred()}
+        shared = [name for name, _ in scope.sources[folded].starred() if name in offered]
         using = join.args.get("using")
         if join.method.upper() == "NATURAL":
+            if shared and not all(source.shows_rowid for source in scope.sources.values()):
+                # The source's view has the row number as a column, and it would be joined on as well.
+                join.set("method", None)
+                join.set("using", [exp.to_identifier(name, quoted=True) for name in shared])
             scope.merged |= set(shared)
+            for source in scope.sources.values():
+                for name in shared:
+                    if name in source.fields:
+                        self._columns.record(source.fields[name])
             links.append({folded, *before} if shared else {folded})
         elif using:
             for column in using:
@@ -285,11 +293,18 @@ class Resolver:
 
     def _projections(self, node: exp.Select, scope: Scope, ctes: dict[str, Source]) -> list[Field]:
         fields: list[Field] = []
+        written: list[exp.Expr] = []
         for projection in node.expressions:
             star = projection if isinstance(projection, exp.Star) else projection.this
             if isinstance(star, exp.Star) and isinstance(projection, exp.Star | exp.Column):
-                fields += self._columns.star(projection, star, scope)
+                shown = self._columns.star(projection, star, scope)
+                fields += [each for _, each in shown]
+                if not all(source.shows_rowid for source in scope.sources.values()):
+                    written += [self._columns.shown(*each, scope) for each in shown]
+                else:
+                    written.append(projection)
                 continue
+            written.append(projection)
             self._expressions(projection, scope, ctes)
             if isinstance(projection, exp.Alias):
                 quote(projection.args["alias"])
@@ -307,6 +322,8 @@ class Resolver:
             else:
                 found = field_of(projection)
                 fields.append(found or Field("", kind_of(projection)))
+        if written != node.expressions:
+            node.set("expressions", written)
         return fields
 
     def _expressions(

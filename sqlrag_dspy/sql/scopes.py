@@ -13,11 +13,19 @@ from sqlrag_dspy.sql.kinds import Field
 
 @dataclass
 class Source:
-    """What one FROM entry offers: its alias as written, its fields by folded name, and about how many rows."""
+    """What one FROM entry offers: its alias as written, its fields by folded name, and about how many rows.
+
+    `shows_rowid` False: it has a row number that one can name, but that `*` and NATURAL leave out.
+    """
 
     alias: str
     fields: dict[str, Field]
     rows: float = 1.0
+    shows_rowid: bool = True
+
+    def starred(self) -> list[tuple[str, Field]]:
+        """The fields that `*` shows, by folded name."""
+        return [(name, each) for name, each in self.fields.items() if name != "rowid" or self.shows_rowid]
 
 
 @dataclass

@@ -129,9 +129,13 @@ def open_duckdb(
             if column.is_date and not column.profile.date_formats:
                 kind = "DATE"
             shown.append(f"{quoted(column.name)} {kind}")
-        con.execute(f"CREATE TABLE {quoted(table.name)} ({', '.join(shown)})")
+        has_number = table.key == ("rowid",)
+        stored = quoted(f"stored {table.name}" if has_number else table.name)
+        con.execute(f"CREATE TABLE {stored} ({', '.join(shown)})")
         for row in rows.get(table.name, []):
-            con.execute(f"INSERT INTO {quoted(table.name)} VALUES ({', '.join('?' * len(row))})", row)
+            con.execute(f"INSERT INTO {stored} VALUES ({', '.join('?' * len(row))})", row)
+        if has_number:
+            con.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT *, rowid + 1 AS rowid FROM {stored}")
     return con
 
 

@@ -89,6 +89,16 @@ SELECT LENGTH(x), UPPER(x), x || x, REPLACE(x, 1, 9) FROM n
 SELECT COUNT(*) FROM city WHERE name = 'Geneva'
 SELECT name FROM city WHERE name IN ('geneva') ORDER BY id
 SELECT x FROM n WHERE x IN ('1', 2)
+SELECT * FROM n ORDER BY x
+SELECT rowid, * FROM n ORDER BY rowid
+SELECT b.*, a.rowid FROM n a JOIN n b ON a.x = b.x + 1 ORDER BY a.rowid
+SELECT * FROM n a JOIN orders o ON a.x = o.id ORDER BY id
+SELECT * FROM n NATURAL JOIN (SELECT 2 AS x, 5 AS y)
+SELECT a.rowid, b.rowid FROM n a NATURAL JOIN n b ORDER BY 1
+SELECT * FROM n a LEFT JOIN n b USING (x) ORDER BY x
+SELECT * FROM n EXCEPT SELECT 2 ORDER BY 1
+SELECT * FROM (SELECT * FROM n) ORDER BY 1
+WITH w AS (SELECT rowid, x FROM n) SELECT * FROM w ORDER BY x
 SELECT CHAR(65), HEX('a'), ABS(-3), ROUND(2.567, 1), UNICODE('a')
 SELECT DISTINCT article_category FROM articles ORDER BY article_category
 SELECT COUNT(*) FROM articles a WHERE word_count > (SELECT AVG(x.word_count) FROM articles x WHERE x.zip = a.zip)
