@@ -87,6 +87,11 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
+        if where == "policy":
+            raise SettingsError(
+                f"{path}: [policy] is not enforced by this version, so it is refused rather than half obeyed; "
+                "remove it, or restrict what the database user may see"
+            ) from error
         known = ", ".join(Settings.model_fields)
         remedy = f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
         raise SettingsError(f"{path}: {where}: {first['msg']} ({remedy})") from error

@@ -16,6 +16,7 @@ METRICS = (
     ("route_macro_f1", "route macro F1"),
     ("coverage", "answered"),
     ("execution_accuracy", "SQL gives the gold rows"),
+    ("wrong_unflagged", "SQL wrong, unflagged"),
     ("filter_exact", "search allows exactly the gold rows"),
     ("recall_at_5", "recall at 5"),
     ("recall_at_20", "recall at 20"),
