@@ -15,7 +15,7 @@ PREFIX = 300
 
 # Words that stand for a missing date or number: they do not make its column a text.
 _PLACEHOLDERS = "'n/a', 'na', 'none', 'null', 'nan', 'unknown', 'tbd', 'tba', '-', '--', '?'"
-_INTEGER = r"\s*[+-]?\d{1,18}\s*"
+_INTEGER = r"\s*[+-]?\d{1,19}\s*"
 _NUMBER = r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[Ii]nf)\s*"
 
 
@@ -63,7 +63,8 @@ def count(engine: Engine, place: int) -> Counts:
         coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
         coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
             * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
-        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')),
+        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')
+            AND TRY_CAST({t} AS BIGINT) IS NOT NULL),
         count(*) FILTER ({number}),
         count(*) FILTER ({short} AND regexp_matches({t}, '^\\s*([+-]?0\\d|\\+)')),
         count(DISTINCT CASE WHEN {number} THEN TRY_CAST({t} AS DOUBLE) END),

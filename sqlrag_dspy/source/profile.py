@@ -182,11 +182,10 @@ def _text(
     if not native and not is_binary:
         found = _number_found(column, family, counts)
         if found is not None:
-            kind = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}[found]
-            profile = _numeric_profile(engine, found, counts, place, f"TRY_CAST({t} AS {kind})", share)
+            profile = _numeric_profile(engine, found, counts, place, _as(found, t), share)
             if profile.misfits:
                 warnings.append(_misfit_warning(place_name, profile.misfits))
-            return Measured(column, profile, f"TRY_CAST({stored} AS {kind})", tuple(warnings), *common)
+            return Measured(column, profile, _as(found, stored), tuple(warnings), *common)
         if family == "date":
             dated = _declared_date(engine, column, counts, place, place_name, share)
             if dated is not None:
@@ -199,6 +198,13 @@ def _text(
             return Measured(column, dated_profile, reading, tuple(warnings), *common)
     profile = _text_profile(engine, counts, place, share, is_binary)
     return Measured(column, profile, reading, tuple(warnings), *common)
+
+
+def _as(found: Found, expression: str) -> str:
+    """SQL: a text as an integer, a number or a boolean, NULL where it is none."""
+    if found == "number":
+        return quoting.number(expression)
+    return f"TRY_CAST({expression} AS {'BIGINT' if found == 'integer' else 'BOOLEAN'})"
 
 
 def _misfit_warning(place_name: str, misfits: int) -> str:
@@ -214,8 +220,8 @@ def _where_bad(engine: Engine, table: RawTable, place: int) -> str:
 
 def _empty_reading(family: str, declared: str, stored: str, text: str) -> str:
     if family == "number":
-        return f"TRY_CAST({stored} AS {'BIGINT' if 'INT' in declared.upper() else 'DOUBLE'})"
-    return f"TRY_CAST({stored} AS BOOLEAN)" if family == "bool" else text
+        return _as("integer" if "INT" in declared.upper() else "number", stored)
+    return _as("boolean", stored) if family == "bool" else text
 
 
 def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | None:

@@ -56,6 +56,12 @@ def clean(expression: str) -> str:
     return f"COALESCE({strict(expression)}, {mend(f'encode({expression})')})"
 
 
+def number(expression: str) -> str:
+    """The text as a finite DOUBLE, else NULL: a NaN or an infinity would spoil every sum it gets into."""
+    value = f"TRY_CAST({expression} AS DOUBLE)"
+    return f"CASE WHEN isfinite({value}) THEN {value} END"
+
+
 def clean_or_hex(expression: str) -> str:
     """The text when its bytes are UTF-8, else its bytes in hexadecimal: for columns of binary values."""
     return f"COALESCE({strict(expression)}, lower(hex(encode({expression}))))"

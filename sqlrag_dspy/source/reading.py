@@ -32,7 +32,7 @@ class Reading:
         """The statement that makes the view of the table's own name."""
         items = [f"{expression} AS {quoting.name(name)}" for name, expression in self.columns]
         if self.shows_rowid:
-            items.append(f"{self.rowid} AS rowid")
+            items.append(f"CAST({self.rowid} AS BIGINT) AS rowid")
         return f"CREATE OR REPLACE VIEW {quoting.name(self.table)} AS SELECT {', '.join(items)} FROM {self.relation}"
 
     def part(self, names: Sequence[str], condition: str) -> str:

@@ -56,10 +56,10 @@ def _as_number(engine: Engine, table: RawTable, m: Measured) -> Measured:
     if m.profile.found != "integer" or not m.reading.endswith("AS BIGINT)"):
         return m
     stored = quoting.name(m.raw.name)
-    number = f"TRY_CAST({stored} AS DOUBLE)"
-    fractions = engine.trusted(f"SELECT count(*) FROM {table.relation} WHERE {number} <> floor({number})")[0][
+    number = quoting.number(stored)
+    fractions = engine.trusted(f"SELECT count(*) FROM {table.relation} WHERE ({number}) <> floor({number})")[
         0
-    ]
+    ][0]
     if not fractions:
         return m
     return replace(m, reading=number, profile=replace(m.profile, found="number", values=()))

@@ -198,6 +198,37 @@ def test_fractions_in_an_integer_column_make_it_a_number(make, run):
     assert run(source, "SELECT sum(n) FROM t") == [(6.5,)]
 
 
+def test_identifiers_of_nineteen_digits_keep_every_digit(make, run):
+    big = [9223372036854775807, 1234567890123456789, 1234567890123456788, -9223372036854775808]
+    source = make(
+        "CREATE TABLE post (id INTEGER PRIMARY KEY, reply INTEGER, body TEXT);",
+        {"INSERT INTO post VALUES (?, ?, 'x')": [(n, n) for n in big]},
+    )
+    assert run(source, "SELECT id, reply FROM post ORDER BY id") == [(n, n) for n in sorted(big)]
+    assert source.catalog.table("post").column("reply").profile.found == "integer"
+    assert list(source.scan("post", ["id"], [1234567890123456788])) == [(1234567890123456788,)]
+
+
+def test_numbers_that_are_not_finite_read_as_missing(make, run):
+    source = make(
+        "CREATE TABLE m (id INTEGER PRIMARY KEY, v REAL);",
+        {"INSERT INTO m(v) VALUES (?)": [(1.5,)] * 40 + [(float("inf"),), ("NaN",), ("-Infinity",)]},
+    )
+    assert run(source, "SELECT sum(v), max(v), count(v), count(*) FROM m") == [(60.0, 1.5, 40, 43)]
+    assert source.catalog.table("m").column("v").profile.misfits == 3
+    assert any("m.v holds 3 value(s)" in warning for warning in source.catalog.warnings)
+
+
+def test_row_numbers_are_numbers_beside_generated_columns(make, run):
+    source = make(
+        "CREATE TABLE g (a TEXT, b TEXT AS (a || '!') VIRTUAL); INSERT INTO g(a) VALUES ('x'), ('x'), ('y');"
+    )
+    assert source.catalog.table("g").key == ("rowid",)
+    assert run(source, "SELECT rowid, b FROM g ORDER BY rowid") == [(1, "x!"), (2, "x!"), (3, "y!")]
+    assert list(source.scan("g", ["rowid", "b"], [3])) == [(3, "y!")]
+    assert [row[0] for row in source.scan("g", ["rowid"])] == [1, 2, 3]
+
+
 def test_nocase_column_compares_as_in_the_source(make, run):
     source = make(
         """CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, about TEXT);
