@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlrag_dspy.errors import GateRefused
+from sqlrag_dspy.errors import GateRefused, LabelError, ProgramError, SqlRagError
 from sqlrag_dspy.learn import labels, report, synthesize
-from sqlrag_dspy.learn.databases import open_all
+from sqlrag_dspy.learn.databases import check_databases, open_all
 from sqlrag_dspy.learn.evaluate import Judged, run, summarise
 from sqlrag_dspy.learn.fit import FitRouter, FitThresholds
 from sqlrag_dspy.learn.fit_sketch import FitSketch
-from sqlrag_dspy.learn.optimize import optimize
+from sqlrag_dspy.learn.optimize import OPTIMIZERS, check_optimizer, optimize
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag, artifact
 from sqlrag_dspy.program.artifact import CHECKOUT, Card
@@ -53,26 +53,39 @@ def compile_program(
     """Fits the learned tier on the train labels, and the LM tier when an LM is set; saves program and card.
 
     `train` are label files or folders (their train split), `dev` the same (its dev split). A program already
-    at `out` is scored on the same dev labels: GateRefused when the new one is worse, unless `force`. `start`
-    is a program whose prompts are taken over. `resume` takes over the learned tier of an interrupted run on
-    the same labels.
+    at `out` is scored on the same dev labels: GateRefused when the new one is worse, or when there are no dev
+    labels to tell, unless `force`. `start` is a program whose prompts are taken over. `resume` takes over the
+    learned tier of an interrupted run on the same labels, databases and seed.
+    Raises LabelError, SourceError, ProgramError (for `start`) or LmError as well.
     """
     tell = progress or (lambda message: None)
+    # What can be wrong is looked at before anything takes time.
+    engine = _engine(lm, optimizer)
+    if start is not None:
+        start = artifact.find(str(start))
+        artifact.read_card(start)
+    is_kept = (out / "program.json").is_file() and not force
+    if is_kept and dev is None:
+        raise GateRefused(
+            f"there is a program in {out} and no dev labels to compare with it; pass --dev, or --force to replace it"
+        )
     train_files = [file for path in train for file in labels.files(path, "train")]
     dev_files = labels.files(dev, "dev") if dev is not None else []
-    examples = [labels.example(label) for file in train_files for label in labels.read(file)]
+    trained = [label for file in train_files for label in labels.read(file)]
     wanted = [label for file in dev_files for label in labels.read(file)]
+    if not trained:
+        raise LabelError(f"there are no labels in {', '.join(map(str, train_files))}; add some")
+    examples = [labels.example(label) for label in trained]
     folders = dict.fromkeys(file.parent for file in (*train_files, *dev_files))
     databases = open_all(folders, settings, progress=tell)
     partial = out.with_name(out.name + ".partial")
     hashes = {_relative(file): _hash(file) for file in train_files}
     try:
+        check_databases([*trained, *wanted], databases)
         program = SqlRag(databases)
         if start is not None:
             artifact.restore(program, start)
-        taken = resume and partial.is_dir() and artifact.read_card(partial).trainsets == hashes
-        if taken:
-            artifact.restore(program, partial)
+        if resume and _take_over(program, partial, _card(program, out, hashes, databases, settings, seed)):
             tell("resuming: the learned tier is already fitted")
         else:
             tell(f"fitting the router on {len(examples)} labels")
@@ -85,27 +98,23 @@ def compile_program(
             program = FitThresholds(seed=seed, trusted=fitting.trusted).compile(program, trainset=examples)
         card = _card(program, out, hashes, databases, settings, seed)
         artifact.write(program, partial, card)
-        if lm:
-            from sqlrag_dspy.lm import connect
-
+        if engine is not None:
             tell(f"compiling the prompts for {lm}")
-            chosen = optimizer or "bootstrap"
-            program = optimize(program, examples, connect(lm), optimizer=chosen, budget=budget, seed=seed)
+            chosen = optimizer or OPTIMIZERS[0]
+            program = optimize(program, examples, engine, optimizer=chosen, budget=budget, seed=seed)
             card.lm, card.optimizer = lm, chosen
         if wanted:
             tell(f"scoring on {len(wanted)} dev labels")
             judged = run(program, wanted)
             scored = quality(judged)
             card.scores["dev"] = {k: v for k, v in summarise(judged).items() if k != "failures"}
-            if (out / "program.json").is_file() and not force:
-                other = SqlRag(databases)
-                artifact.restore(other, out)
-                before = quality(run(other, wanted))
-                if scored < before:
-                    raise GateRefused(
-                        f"the new program scores {scored:.4f} on the dev labels and the one in {out} {before:.4f}; "
-                        f"it was kept (the new one is in {partial}; --force replaces)"
-                    )
+            before = _quality_of(out, databases, wanted, tell) if is_kept else None
+            if before is not None and scored < before:
+                artifact.write(program, partial, card)
+                raise GateRefused(
+                    f"the new program scores {scored:.4f} on the dev labels and the one in {out} {before:.4f}; "
+                    f"it was kept (the new one is in {partial}; --force replaces)"
+                )
         artifact.write(program, out, card)
         report.write_html({"program": out.name, **(card.scores.get("dev") or {})}, out / "report.html")
         shutil.rmtree(partial, ignore_errors=True)
@@ -113,6 +122,52 @@ def compile_program(
     finally:
         for database in databases.values():
             database.close()
+
+
+def _engine(lm: str | None, optimizer: str | None) -> Any:
+    """The model that the prompts are compiled for, or None. Raises LmError, or SqlRagError for the optimizer."""
+    if optimizer is not None:
+        check_optimizer(optimizer)
+        if not lm:
+            raise SqlRagError(
+                f"the optimizer {optimizer} compiles prompts, and no model is set; name one with --lm"
+            )
+    if not lm:
+        return None
+    from sqlrag_dspy.lm import connect
+
+    return connect(lm)
+
+
+def _take_over(program: SqlRag, partial: Path, card: Card) -> bool:
+    """Loads an interrupted run's program when it was fitted on the same; a broken one is not taken over."""
+    try:
+        found = artifact.read_card(partial)
+        same = ("trainsets", "schemas", "seed", "package", "embedder")
+        if any(getattr(found, name) != getattr(card, name) for name in same):
+            return False
+        artifact.restore(program, partial)
+    except ProgramError:
+        return False
+    return True
+
+
+def _quality_of(
+    out: Path, databases: Mapping[str, Database], wanted: Sequence[labels.Label], tell: Progress
+) -> float | None:
+    """The quality of the program that would be replaced; None when it no longer loads, and so is no better.
+
+    Raises ProgramError for one of a newer version, which is not ours to judge.
+    """
+    other = SqlRag(databases)
+    try:
+        artifact.restore(other, out)
+    except artifact.NewerProgram:
+        raise
+    except ProgramError as error:
+        tell(f"the program that is replaced no longer loads: {error}")
+        return None
+    return quality(run(other, wanted))
 
 
 def made_questions(

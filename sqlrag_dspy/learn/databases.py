@@ -8,15 +8,22 @@ import os
 import sqlite3
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from sqlrag_dspy.errors import LabelError, SourceError
+from sqlrag_dspy.learn.jsonl import lines
 from sqlrag_dspy.program.database import Database, open_database
 from sqlrag_dspy.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.learn.labels import Label
 
 TODAY = date(2024, 1, 15)
 """What "today" is for labelled queries, so that scores do not change with the calendar."""
@@ -27,33 +34,37 @@ def build(folder: Path, out: Path) -> None:
 
     The file appears whole or not at all. Raises LabelError naming file and line.
     """
-    spec = _spec(folder)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=out.parent, suffix=".partial")
-    os.close(handle)
-    os.unlink(partial)
-    connection = sqlite3.connect(partial)
+    schema, rows = _parts(folder, _spec(folder))
     try:
-        connection.executescript((folder / spec["schema"]).read_text(encoding="utf-8"))
-        for name in spec["rows"]:
-            _insert(connection, Path(name).stem, folder / name)
-        connection.commit()
-    except (OSError, sqlite3.Error, KeyError) as error:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix="building-") as place:
+            partial = Path(place) / out.name
+            with closing(sqlite3.connect(partial)) as connection:
+                connection.executescript(schema.read_text(encoding="utf-8"))
+                for path in rows:
+                    _insert(connection, path.stem, path)
+                connection.commit()
+            os.replace(partial, out)
+    except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
         raise LabelError(f"cannot build the database of {folder}: {error}") from error
-    finally:
-        connection.close()
-    os.replace(partial, out)
 
 
 def _insert(connection: sqlite3.Connection, table: str, path: Path) -> None:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in lines(path):
         try:
-            row: dict[str, Any] = json.loads(line)
+            row = json.loads(line)
         except ValueError as error:
             raise LabelError(f"{path}, line {number}: not JSON ({error})") from error
+        if not isinstance(row, dict) or not row:
+            raise LabelError(f"{path}, line {number}: not an object of columns and values")
         columns = ", ".join(_quoted(column) for column in row)
         marks = ", ".join("?" for _ in row)
-        connection.execute(f"INSERT INTO {_quoted(table)} ({columns}) VALUES ({marks})", list(row.values()))
+        try:
+            connection.execute(
+                f"INSERT INTO {_quoted(table)} ({columns}) VALUES ({marks})", list(row.values())
+            )
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
+            raise LabelError(f"{path}, line {number}: {error}; correct that row") from error
 
 
 def _quoted(name: str) -> str:
@@ -66,8 +77,23 @@ def _spec(folder: Path) -> dict[str, Any]:
         raise LabelError(f"{folder} has no source.toml that says how to open its database")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabelError(f"{path} is not valid TOML: {error}") from error
+
+
+def _parts(folder: Path, spec: Mapping[str, Any]) -> tuple[Path, list[Path]]:
+    """The schema and the row files that a source.toml names. Raises LabelError when one is not there."""
+    schema, rows = spec.get("schema"), spec.get("rows")
+    if not isinstance(schema, str) or not isinstance(rows, list) or not all(isinstance(r, str) for r in rows):
+        raise LabelError(
+            f'{folder}/source.toml names no database: give it source = "sqlite:///…", or schema = "….sql" and '
+            'rows = ["….jsonl"]'
+        )
+    parts = [folder / schema, *(folder / row for row in rows)]
+    for part in parts:
+        if not part.is_file():
+            raise LabelError(f"{folder}/source.toml names {part.name}, which is not there")
+    return parts[0], parts[1:]
 
 
 def cache_folder() -> Path:
@@ -87,36 +113,73 @@ def open_trainset(
     name = folder.resolve().name
     if "source" in spec:
         try:
-            url = Template(spec["source"]).substitute(os.environ)
+            url = Template(str(spec["source"])).substitute(os.environ)
         except KeyError as error:
             raise SourceError(
-                f"{folder}/source.toml needs the environment variable {error.args[0]}"
+                f"{folder}/source.toml needs the environment variable {error.args[0]}; set it"
             ) from error
+        except ValueError as error:
+            raise LabelError(f"{folder}/source.toml: source: {error}; write $$ for a dollar sign") from error
         digest = hashlib.sha256(url.encode()).hexdigest()[:12]
         store = cache_folder() / f"{name}-{digest}" / "store"
     else:
-        parts = [folder / "source.toml", folder / spec["schema"], *(folder / row for row in spec["rows"])]
+        schema, rows = _parts(folder, spec)
+        parts = [folder / "source.toml", schema, *rows]
         digest = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:12]
         home = cache_folder() / f"{name}-{digest}"
         path = home / f"{name}.db"
         if not path.is_file():
             build(folder, path)
         url, store = f"sqlite:///{path}", home / "store"
-    chosen = Settings.model_validate(
-        {**settings.model_dump(), "source": url, "store": str(store), "tables": spec.get("tables", {})}
-    )
+    try:
+        chosen = Settings.model_validate(
+            {**settings.model_dump(), "source": url, "store": str(store), "tables": spec.get("tables", {})}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise LabelError(f"{folder}/source.toml: {where}: {first['msg']}") from error
     database = open_database(chosen, name=name, today=lambda: TODAY)
     if progress:
         progress(f"indexing {name}")
-    database.sync()
+    try:
+        database.sync()
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
 def open_all(
     folders: Iterable[Path], settings: Settings, *, progress: Callable[[str], None] | None = None
 ) -> dict[str, Database]:
-    """Every database of the given trainset folders, by name."""
-    return {folder.resolve().name: open_trainset(folder, settings, progress=progress) for folder in folders}
+    """Every database of the given trainset folders, by name. When one fails, those already open are closed."""
+    opened: dict[str, Database] = {}
+    try:
+        for folder in folders:
+            name = folder.resolve().name
+            if name in opened:
+                raise LabelError(f"two label folders are called {name}; give one another name")
+            opened[name] = open_trainset(folder, settings, progress=progress)
+    except BaseException:
+        for database in opened.values():
+            database.close()
+        raise
+    return opened
+
+
+def check_databases(labelled: Sequence[Label], databases: Mapping[str, Database]) -> None:
+    """Raises LabelError naming the first label whose database or table is not among those opened."""
+    for label in labelled:
+        if label.database not in databases:
+            raise LabelError(
+                f"label {label.id}: its database {label.database!r} is not the folder of its file "
+                f"({', '.join(databases) or 'none'}); correct the label or move it"
+            )
+        if label.table is not None and databases[label.database].catalog.table(label.table) is None:
+            raise LabelError(
+                f"label {label.id}: {label.database} has no table {label.table!r}; correct the label"
+            )
 
 
 def path_of(database: Database) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.learn import baselines, gold, labels, metrics
-from sqlrag_dspy.learn.databases import open_all, path_of
+from sqlrag_dspy.learn.databases import check_databases, open_all, path_of
 from sqlrag_dspy.learn.labels import Label
 from sqlrag_dspy.program import Answer, SqlRag, artifact
 from sqlrag_dspy.program.answer import sentences
@@ -179,14 +179,13 @@ def _figures(judged: Sequence[Judged], seed: int) -> dict[str, Any]:
     result: dict[str, Any] = {"n": count}
     intervals: dict[str, list[float]] = {}
     for name in MEANS:
-        values = np.array([np.nan if (v := j.scores[name]) is None else v for j in judged], dtype=float)
-        if not len(values) or np.isnan(values).all():
+        # Drawn among the labels that it applies to: a draw without any would count as nought.
+        values = np.array([v for j in judged if (v := j.scores[name]) is not None], dtype=float)
+        if not len(values):
             result[name] = None
             continue
-        result[name] = round(float(np.nanmean(values)), 4)
-        with np.errstate(all="ignore"):
-            drawn = values[samples]
-            means = np.nansum(drawn, axis=1) / np.maximum((~np.isnan(drawn)).sum(axis=1), 1)
+        result[name] = round(float(values.mean()), 4)
+        means = values[random.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
         intervals[name] = [round(float(q), 4) for q in np.quantile(means, [0.025, 0.975])]
     gold_routes = np.array([ROUTES.index(j.label.route) for j in judged])
     told = np.array([_told(j) for j in judged])
@@ -205,10 +204,18 @@ def _figures(judged: Sequence[Judged], seed: int) -> dict[str, Any]:
         for r, route in enumerate(ROUTES)
         if (gold_routes == r).any()
     }
-    result["ece"] = _ece(judged)
-    seconds = [j.answer.usage.seconds for j in judged] or [0.0]
-    result["seconds_p50"] = round(float(np.quantile(seconds, 0.5)), 5)
-    result["seconds_p95"] = round(float(np.quantile(seconds, 0.95)), 5)
+    confidence = np.array([j.answer.confidence for j in judged])
+    right = (told == gold_routes).astype(float)
+    result["ece"] = round(_ece(confidence, right), 4) if count else None
+    if count:
+        errors = [_ece(confidence[s], right[s]) for s in samples]
+        intervals["ece"] = [round(float(q), 4) for q in np.quantile(errors, [0.025, 0.975])]
+    seconds = np.array([j.answer.usage.seconds for j in judged] or [0.0])
+    for name, share in (("seconds_p50", 0.5), ("seconds_p95", 0.95)):
+        result[name] = round(float(np.quantile(seconds, share)), 5)
+        if count:
+            found = np.quantile(seconds[samples], share, axis=1)
+            intervals[name] = [round(float(q), 5) for q in np.quantile(found, [0.025, 0.975])]
     result["intervals"] = intervals
     return result
 
@@ -242,19 +249,11 @@ def _decline_recall(right: Any, told: Any) -> float | None:
     return float((told[asked] == decline).mean()) if asked.any() else None
 
 
-def _ece(judged: Sequence[Judged], bins: int = 10) -> float | None:
+def _ece(confidence: Any, right: Any, bins: int = 10) -> float:
     """Expected calibration error of the route's confidence, 0 to 1."""
-    if not judged:
-        return None
-    confidence = np.array([j.answer.confidence for j in judged])
-    right = np.array([_told(j) == ROUTES.index(j.label.route) for j in judged], dtype=float)
     place = np.minimum((confidence * bins).astype(int), bins - 1)
-    total = 0.0
-    for number in range(bins):
-        inside = place == number
-        if inside.any():
-            total += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
-    return round(float(total), 4)
+    gaps = np.bincount(place, right, bins) - np.bincount(place, confidence, bins)
+    return float(np.abs(gaps).sum() / len(confidence))
 
 
 def evaluate_set(
@@ -271,26 +270,32 @@ def evaluate_set(
 
     Databases open through each folder's source.toml. With `against`, a second program is scored on the same
     labels and the paired differences are given.
+    Raises ProgramError, LabelError, SourceError or LmError.
     """
     settings = settings or Settings()
+    # Programs and the model are looked at before databases are opened and indexed.
+    folder = artifact.find(str(program))
+    rag, other = SqlRag(lm=_engine(lm)), SqlRag(lm=_engine(lm))
+    card = artifact.restore(rag, folder)
+    if against is not None:
+        artifact.restore(other, artifact.find(str(against)))
     label_files = labels.files(path, split)
     wanted = [label for file in label_files for label in labels.read(file)]
     databases = open_all(dict.fromkeys(file.parent for file in label_files), settings, progress=progress)
-    folder = artifact.find(str(program))
-    rag = SqlRag(databases, lm=_engine(lm))
-    card = artifact.restore(rag, folder)
     counted = (
         (lambda done, all_: progress(f"asked {done} of {all_}") if done % 20 == 0 else None)
         if progress
         else None
     )
     try:
+        check_databases(wanted, databases)
+        for database in databases.values():
+            rag.bind(database)
+            other.bind(database)
         judged = run(rag, wanted, progress=counted)
         result = {"program": folder.name, "set": [str(file) for file in label_files], **summarise(judged)}
         result["baselines"] = baselines.routers(card, wanted, label_files)
         if against is not None:
-            other = SqlRag(databases, lm=_engine(lm))
-            artifact.restore(other, artifact.find(str(against)))
             result["against"] = compare(judged, run(other, wanted, progress=counted))
     finally:
         for database in databases.values():

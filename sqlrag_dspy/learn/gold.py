@@ -11,10 +11,15 @@ from typing import Any
 from sqlrag_dspy.errors import LabelError
 from sqlrag_dspy.learn.labels import Label
 
+_FAILURES = (sqlite3.Error, sqlite3.Warning)
+"""Python before 3.12 warns of a second statement."""
+
 
 @lru_cache(maxsize=16)
 def _connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
+    # As a URI, so that a path may hold "?" or "%".
+    url = f"{Path(path).absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(url, uri=True, check_same_thread=False)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
 
@@ -28,7 +33,7 @@ def rows(label: Label, path: Path) -> tuple[tuple[Any, ...], ...]:
     """The rows of a label's gold query. Raises LabelError naming the label when it does not run."""
     try:
         return _run(str(path), label.sql or "SELECT 1 WHERE 0")
-    except sqlite3.Error as error:
+    except _FAILURES as error:
         raise LabelError(f"label {label.id}: the gold query fails ({error}); correct it") from error
 
 
@@ -39,6 +44,6 @@ def allowed(label: Label, path: Path, key: Sequence[str]) -> frozenset[Any]:
     table = '"' + (label.table or "").replace('"', '""') + '"'
     try:
         found = _run(str(path), f"SELECT {columns} FROM {table}{where}")
-    except sqlite3.Error as error:
+    except _FAILURES as error:
         raise LabelError(f"label {label.id}: the gold filter fails ({error}); correct it") from error
     return frozenset(row[0] if len(row) == 1 else row for row in found)

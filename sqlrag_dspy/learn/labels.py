@@ -9,6 +9,7 @@ import dspy
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sqlrag_dspy.errors import LabelError
+from sqlrag_dspy.learn.jsonl import lines
 from sqlrag_dspy.types import Route
 
 SPLITS = ("train", "dev", "test")
@@ -34,6 +35,8 @@ class Label(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Label:
+        if not self.question.strip():
+            raise ValueError("the question is blank")
         if self.route == "sql" and not self.sql:
             raise ValueError("an sql label needs its gold query under 'sql'")
         if self.route in ("vector", "hybrid") and not self.table:
@@ -43,15 +46,9 @@ class Label(BaseModel):
 
 def read(path: Path) -> list[Label]:
     """The labels of one JSONL file, in order. Raises LabelError naming file, line and what is wrong."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabelError(f"cannot read the label file {path}: {error}") from error
     labels: list[Label] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, line in lines(path):
         try:
             label = Label.model_validate_json(line)
         except ValidationError as error:

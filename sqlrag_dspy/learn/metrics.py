@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import permutations
 from typing import Any
 
 import dspy
@@ -58,13 +57,29 @@ def rows_match(gold: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]], *,
         candidates.append([c for c in range(wide) if Counter(row[c] for row in have) == values])
     if any(not options for options in candidates):
         return False
-    for chosen in permutations(range(wide), narrow):
-        if any(c not in options for c, options in zip(chosen, candidates)):
-            continue
-        picked = [tuple(row[c] for c in chosen) for row in have]
-        if picked == want if is_ordered else Counter(picked) == Counter(want):
-            return True
-    return False
+    return _fits(want, have, candidates, (), is_ordered)
+
+
+def _fits(
+    want: Sequence[tuple[Any, ...]],
+    have: Sequence[tuple[Any, ...]],
+    candidates: Sequence[Sequence[int]],
+    chosen: tuple[int, ...],
+    is_ordered: bool,
+) -> bool:
+    """Whether the columns `chosen` for the first gold columns can be completed; wrong beginnings end early."""
+    size = len(chosen)
+    picked = [tuple(row[c] for c in chosen) for row in have]
+    begun = [row[:size] for row in want]
+    if picked != begun if is_ordered else Counter(picked) != Counter(begun):
+        return False
+    if size == len(candidates):
+        return True
+    return any(
+        _fits(want, have, candidates, (*chosen, column), is_ordered)
+        for column in candidates[size]
+        if column not in chosen
+    )
 
 
 def recall_at(keys: Collection[Any], found: Sequence[Any], k: int) -> float:
@@ -72,8 +87,8 @@ def recall_at(keys: Collection[Any], found: Sequence[Any], k: int) -> float:
     if not keys:
         return 1.0
     gold = {key_plain(key) for key in keys}
-    hit = sum(1 for key in found[:k] if key_plain(key) in gold)
-    return hit / min(len(gold), k)
+    hit = gold & {key_plain(key) for key in found[:k]}
+    return len(hit) / min(len(gold), k)
 
 
 def reciprocal_rank(keys: Collection[Any], found: Sequence[Any]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -12,8 +12,11 @@ from sqlrag_dspy.errors import LmError, SqlRagError
 from sqlrag_dspy.learn import gold, metrics
 from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.program import SqlRag
+from sqlrag_dspy.program.rag import Engine
 
 OPTIMIZERS = ("bootstrap", "random-search")
+HOPELESS = 3
+"""Calls of which none was answered, after which a model is given up."""
 
 
 def right(program: SqlRag) -> Callable[..., Any]:
@@ -40,20 +43,71 @@ def right(program: SqlRag) -> Callable[..., Any]:
     return metric
 
 
-class _Budget(dspy.utils.callback.BaseCallback):
-    """Stops a compilation that has used up its calls or minutes."""
+def check_optimizer(name: str) -> None:
+    """Raises SqlRagError for an optimizer that is none of OPTIMIZERS."""
+    if name not in OPTIMIZERS:
+        raise SqlRagError(f"no optimizer {name!r}; choose one of {', '.join(OPTIMIZERS)}")
 
-    def __init__(self, budget: Mapping[str, float]) -> None:
+
+class _Budget(dspy.utils.callback.BaseCallback):
+    """Calls and minutes of a compilation: once they are spent, the engine has no model and nothing is called."""
+
+    def __init__(self, budget: Mapping[str, float], engine: Engine) -> None:
         self.calls = budget.get("calls", float("inf"))
         self.until = time.monotonic() + 60 * budget.get("minutes", float("inf"))
+        self.engine = engine
         self.used = 0
+        self.failed = 0
+        self.failure: Exception | None = None
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         self.used += 1
+        if self.is_spent:
+            self.engine.lm = None
+
+    def on_lm_end(
+        self, call_id: str, outputs: dict[str, Any] | None, exception: Exception | None = None
+    ) -> None:
+        if exception is not None:
+            self.failed += 1
+            self.failure = exception
 
     @property
     def is_spent(self) -> bool:
         return self.used >= self.calls or time.monotonic() >= self.until
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the model was called and never answered."""
+        return 0 < self.used == self.failed
+
+    def check(self) -> None:
+        """Takes the model away once the budget is spent. Raises LmError for one that never answers."""
+        if self.is_spent:
+            self.engine.lm = None
+        if self.is_broken and self.failed >= HOPELESS:
+            self.fail()
+
+    def fail(self) -> None:
+        """Raises LmError with the last failure."""
+        from sqlrag_dspy.lm import explain
+
+        failure = self.failure or RuntimeError("no answer")
+        raise explain(failure) from failure
+
+
+class _Affordable(list[dspy.Example]):
+    """Examples that end, for whoever walks over them, when the budget is spent; the first is always there."""
+
+    def __init__(self, examples: Iterable[dspy.Example], spending: _Budget) -> None:
+        super().__init__(examples)
+        self.spending = spending
+
+    def __iter__(self) -> Iterator[dspy.Example]:
+        for number, example in enumerate(super().__iter__()):
+            if number and self.spending.is_spent:
+                return
+            yield example
 
 
 def optimize(
@@ -69,21 +123,23 @@ def optimize(
 
     Raises LmError when the model cannot be used at all, SqlRagError for an unknown optimizer.
     """
-    if optimizer not in OPTIMIZERS:
-        raise SqlRagError(f"no optimizer {optimizer!r}; choose one of {', '.join(OPTIMIZERS)}")
-    spending = _Budget(budget or {})
+    check_optimizer(optimizer)
+    engine = program.engine.lm
+    spending = _Budget(budget or {}, program.engine)
     whole = right(program)
 
     def metric(example: dspy.Example, prediction: Any, trace: Any = None) -> Any:
+        spending.check()
         if spending.is_spent:
             return False if trace is not None else 0.0
         return whole(example, prediction, trace)
 
-    affordable = list(examples)
+    most = len(examples)
     if spending.calls != float("inf"):  # a question costs about three calls
-        affordable = affordable[: max(1, int(spending.calls // 3))]
+        most = max(1, int(spending.calls // 3))
+    affordable = _Affordable(examples[:most], spending)
     program.gate_open = False
-    engine, program.engine.lm = program.engine.lm, "dspy"
+    program.engine.lm = "dspy"
     try:
         with dspy.context(lm=lm, callbacks=[*(dspy.settings.callbacks or []), spending]):
             if optimizer == "bootstrap":
@@ -95,10 +151,14 @@ def optimize(
                 compiler = dspy.BootstrapFewShotWithRandomSearch(
                     metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0, num_candidate_programs=4
                 )
-                compiled = compiler.compile(program, trainset=affordable)
+                compiled = compiler.compile(program, trainset=affordable, valset=list(examples[:most]))
+        if spending.is_broken:
+            spending.fail()
     except SqlRagError:
         raise
     except Exception as error:
+        if spending.is_broken:
+            spending.fail()
         first = (str(error).strip().splitlines() or [""])[0]
         raise LmError(f"the optimizer {optimizer} stopped: {type(error).__name__}: {first}") from error
     finally:
