@@ -151,6 +151,22 @@ def cover(masks: Iterable[tuple[str, int]], formats: Sequence[str]) -> tuple[tup
     return tuple(chosen), read
 
 
+def turned(form: str) -> str | None:
+    """The same format with day and month exchanged, when texts under one may be read under the other."""
+    if "%m/%d" in form:
+        return form.replace("%m/%d", "%d/%m")
+    if "%m-%d-" in form:
+        return form.replace("%m-%d-", "%d-%m-")
+    if "%d/%m" in form:
+        return form.replace("%d/%m", "%m/%d")
+    return form.replace("%d-%m-", "%m-%d-") if "%d-%m-" in form else None
+
+
+def days(formats: Iterable[str]) -> list[str]:
+    """The formats without their times of day, each once."""
+    return list(dict.fromkeys(re.split(r"[T ]?%[HI]", form)[0] for form in formats))
+
+
 def has_time(form: str) -> bool:
     return "%H" in form or "%I" in form
 

@@ -195,6 +195,7 @@ def _text(
     if _may_be_dates(counts, family):
         dated_profile = _dated(engine, counts, place, t, share)
         if dated_profile is not None:
+            warnings += _date_warnings(engine, t, place_name, dated_profile)
             return Measured(column, dated_profile, reading, tuple(warnings), *common)
     profile = _text_profile(engine, counts, place, share, is_binary)
     return Measured(column, profile, reading, tuple(warnings), *common)
@@ -300,6 +301,21 @@ def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: f
         False,
         formats,
     )
+
+
+def _date_warnings(engine: Engine, expression: str, place_name: str, profile: Profile) -> list[str]:
+    """That dates are written in several ways, or in one that does not tell day from month."""
+    written = dates.days(profile.date_formats)
+    if len(written) > 1:
+        return [f"{place_name} writes dates in several ways ({'; '.join(written)}); all read as dates"]
+    form = profile.date_formats[0]
+    other = dates.turned(form)
+    if other is None:
+        return []
+    either = counting.fitting(engine, dates.parsed(expression, other))
+    if either < counting.fitting(engine, dates.parsed(expression, form)):
+        return []
+    return [f"{place_name} does not tell days from months; its dates are read as {form}"]
 
 
 def _declared_date(

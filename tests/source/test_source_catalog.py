@@ -257,6 +257,24 @@ def test_columns_and_tables_that_sql_cannot_name_are_left_out_and_told(make, run
     assert run(source, 'SELECT count(*) FROM "ÉTÉ"') == [(1,)]
 
 
+def test_dates_written_in_several_ways_or_in_one_that_may_mean_two_are_told(make):
+    day = "CREATE TABLE e (id INTEGER PRIMARY KEY, d TEXT);"
+    ways = {
+        "several": ["2024-03-01", "04/13/2024", "May 5, 2024"],
+        "either": ["03/04/2024", "05/06/2024"],
+        "clear": ["03/04/2024", "25/06/2024"],
+        "timed": ["2024-03-01", "2024-03-01 10:00:00"],
+    }
+    told = {}
+    for name, written in ways.items():
+        source = make(day, {"INSERT INTO e(d) VALUES (?)": [(d,) for d in written]}, name=f"{name}.db")
+        assert source.catalog.table("e").column("d").is_date
+        told[name] = " ".join(source.catalog.warnings)
+    assert "e.d writes dates in several ways" in told["several"]
+    assert "e.d does not tell days from months; its dates are read as %m/%d/%Y" in told["either"]
+    assert told["clear"] == told["timed"] == ""
+
+
 def test_bytes_that_are_not_utf8_are_replaced_and_named(make, run):
     source = make(
         """CREATE TABLE work_order (id INTEGER PRIMARY KEY, body TEXT);
