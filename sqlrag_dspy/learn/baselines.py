@@ -31,9 +31,9 @@ def training_labels(card: Card, label_files: Sequence[Path]) -> list[Label]:
 
 
 def routers(card: Card, wanted: Sequence[Label], label_files: Sequence[Path]) -> dict[str, Any]:
-    """Route accuracy of both baselines on `wanted`, with intervals; empty without training labels."""
+    """Route accuracy of both baselines on `wanted`, with intervals; empty without labels."""
     train = training_labels(card, label_files)
-    if len({label.route for label in train}) < 2:
+    if not wanted or len({label.route for label in train}) < 2:
         return {}
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.neighbors import KNeighborsClassifier

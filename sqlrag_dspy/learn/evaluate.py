@@ -210,9 +210,9 @@ def _figures(judged: Sequence[Judged], seed: int) -> dict[str, Any]:
     if count:
         errors = [_ece(confidence[s], right[s]) for s in samples]
         intervals["ece"] = [round(float(q), 4) for q in np.quantile(errors, [0.025, 0.975])]
-    seconds = np.array([j.answer.usage.seconds for j in judged] or [0.0])
+    seconds = np.array([j.answer.usage.seconds for j in judged])
     for name, share in (("seconds_p50", 0.5), ("seconds_p95", 0.95)):
-        result[name] = round(float(np.quantile(seconds, share)), 5)
+        result[name] = round(float(np.quantile(seconds, share)), 5) if count else None
         if count:
             found = np.quantile(seconds[samples], share, axis=1)
             intervals[name] = [round(float(q), 5) for q in np.quantile(found, [0.025, 0.975])]

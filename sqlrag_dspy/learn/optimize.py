@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 import dspy
@@ -50,7 +52,10 @@ def check_optimizer(name: str) -> None:
 
 
 class _Budget(dspy.utils.callback.BaseCallback):
-    """Calls and minutes of a compilation: once they are spent, the engine has no model and nothing is called."""
+    """Calls and minutes of a compilation: once they are spent, the engine has no model and nothing is called.
+
+    They are spent on a model that never answers, too.
+    """
 
     def __init__(self, budget: Mapping[str, float], engine: Engine) -> None:
         self.calls = budget.get("calls", float("inf"))
@@ -62,8 +67,6 @@ class _Budget(dspy.utils.callback.BaseCallback):
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         self.used += 1
-        if self.is_spent:
-            self.engine.lm = None
 
     def on_lm_end(
         self, call_id: str, outputs: dict[str, Any] | None, exception: Exception | None = None
@@ -71,22 +74,19 @@ class _Budget(dspy.utils.callback.BaseCallback):
         if exception is not None:
             self.failed += 1
             self.failure = exception
+        if self.is_spent:
+            self.engine.lm = None
 
     @property
     def is_spent(self) -> bool:
-        return self.used >= self.calls or time.monotonic() >= self.until
+        if self.used >= self.calls or time.monotonic() >= self.until:
+            return True
+        return self.is_broken and self.failed >= HOPELESS
 
     @property
     def is_broken(self) -> bool:
         """Whether the model was called and never answered."""
         return 0 < self.used == self.failed
-
-    def check(self) -> None:
-        """Takes the model away once the budget is spent. Raises LmError for one that never answers."""
-        if self.is_spent:
-            self.engine.lm = None
-        if self.is_broken and self.failed >= HOPELESS:
-            self.fail()
 
     def fail(self) -> None:
         """Raises LmError with the last failure."""
@@ -129,8 +129,8 @@ def optimize(
     whole = right(program)
 
     def metric(example: dspy.Example, prediction: Any, trace: Any = None) -> Any:
-        spending.check()
         if spending.is_spent:
+            program.engine.lm = None
             return False if trace is not None else 0.0
         return whole(example, prediction, trace)
 
@@ -141,7 +141,9 @@ def optimize(
     program.gate_open = False
     program.engine.lm = "dspy"
     try:
-        with dspy.context(lm=lm, callbacks=[*(dspy.settings.callbacks or []), spending]):
+        callbacks = [*(dspy.settings.callbacks or []), spending]
+        # DSPy's optimizers print what they do; standard output belongs to the caller.
+        with redirect_stdout(sys.stderr), dspy.context(lm=lm, callbacks=callbacks):
             if optimizer == "bootstrap":
                 compiler: Any = dspy.BootstrapFewShot(
                     metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0, max_rounds=1
@@ -166,5 +168,6 @@ def optimize(
         program.gate_open = True
     # An optimizer marks what it compiled; a marked part vanishes from its parent's saved state.
     compiled._compiled = False
+    compiled.__dict__.pop("candidate_programs", None)  # every candidate, weights and all
     compiled.gate_open = True
     return compiled  # type: ignore[no-any-return]

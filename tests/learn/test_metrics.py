@@ -1,5 +1,7 @@
 import dspy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sqlrag_dspy.learn import metrics
 
@@ -50,3 +52,31 @@ def test_route_metric_is_a_bool_only_while_tracing():
 
 def test_an_unanswered_question_is_not_a_right_route():
     assert metrics.route(dspy.Example(route="sql"), dspy.Prediction(route="sql", needs_model=True)) == 0.0
+
+
+def test_many_columns_are_matched_in_no_time():
+    gold = [tuple(f"{row}-{column}" for column in range(24)) for row in range(20)]
+    found = [tuple(reversed(row)) for row in gold]
+    assert metrics.rows_match(gold, found, is_ordered=True)
+    crossed = [(row[0], *found[0][1:]) for row in found]
+    assert not metrics.rows_match(gold, crossed, is_ordered=False)
+    alike = [(1,) * 24 for _ in range(20)]
+    assert metrics.rows_match(alike, alike, is_ordered=False)
+    assert not metrics.rows_match(
+        [("x", *row) for row in alike], [("y", *row) for row in alike], is_ordered=False
+    )
+
+
+def test_the_same_row_found_twice_counts_once():
+    assert metrics.recall_at(["a", "b"], ["a", "a"], 2) == 0.5
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.none() | st.text(max_size=1)), max_size=6),
+    st.randoms(),
+)
+def test_shuffled_rows_and_columns_match(rows, random):
+    order = random.sample(range(3), 3)
+    shuffled = [tuple(row[column] for column in order) for row in random.sample(rows, len(rows))]
+    assert metrics.rows_match(rows, shuffled, is_ordered=False)
+    assert metrics.rows_match(rows, [(*row, "more") for row in rows], is_ordered=True)
