@@ -156,8 +156,8 @@ def open_all(
     """Every database of the given trainset folders, by name. When one fails, those already open are closed."""
     opened: dict[str, Database] = {}
     try:
-        for folder in folders:
-            name = folder.resolve().name
+        for folder in dict.fromkeys(folder.resolve() for folder in folders):
+            name = folder.name
             if name in opened:
                 raise LabelError(f"two label folders are called {name}; give one another name")
             opened[name] = open_trainset(folder, settings, progress=progress)

@@ -109,6 +109,13 @@ def test_a_label_of_another_database_is_named(trainset, small, cached):
         evaluate_set(trainset, split="dev", program=small.program)
 
 
+def test_a_label_whose_gold_does_not_run_is_named(trainset, small, cached):
+    path = trainset / "dev.jsonl"
+    path.write_text(path.read_text().replace("FROM articles", "FROM nothing", 1))
+    with pytest.raises(LabelError, match=r"label d-\d+: the gold query fails"):
+        evaluate_set(path, program=small.program)
+
+
 def test_a_set_without_labels_has_no_scores(trainset, small, cached):
     (trainset / "dev.jsonl").write_text("")
     told = evaluate_set(trainset, split="dev", program=small.program)
