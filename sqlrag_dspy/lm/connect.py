@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -33,11 +34,13 @@ def connect(
     environ: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
-    """The `dspy.LM` of that name; no network, and nothing is configured.
+    """The `dspy.LM` of that name; no network, and `dspy.configure` is not called.
 
     `gemini/MODEL` goes through google-genai (`GenaiEngine`), with GEMINI_API_KEY or GOOGLE_API_KEY, or over
     Vertex AI when GOOGLE_GENAI_USE_VERTEXAI is set; every other name is DSPy's own. `timeout` is in seconds
-    a call. `options` go to `dspy.LM` (temperature, max_tokens, num_retries, …); `api_base` (or `base_url`)
+    an attempt; where it may pass, the call is tried once more (Gemini, which says how long to wait: three
+    times), so that a lost server is noticed within seconds. `options` go to `dspy.LM` (temperature,
+    max_tokens, num_retries, …); `api_base` (or `base_url`)
     and `api_key` override the environment, which `environ` replaces.
 
     Raises LmError for an empty or unknown name, a missing key (naming its variables), a `gguf:` file, an
@@ -100,7 +103,16 @@ def _other(
             check_address(options["api_base"])
     if options["api_base"] is None:
         del options["api_base"]
+    options.setdefault("num_retries", 1)
     lm = _lm(name, cache=cache, timeout=timeout, **options)
+    if not _is_native(lm):
+        # DSPy leaves its own client for LiteLLM when the address stands in the environment; here it is in the
+        # options as well, so its own client can serve it.
+        own = lm.copy(engine="lm15") if "api_base" in options else lm
+        if _is_native(own):
+            lm = own
+        else:
+            _import_litellm(lm.model)
     if options.get("api_key"):
         return lm
     key = _find_key(lm, variables)
@@ -115,7 +127,10 @@ def _other(
 
 def _lm(name: str, **settings: Any) -> Any:
     import dspy
+    from dspy.clients.model_metadata import model_info
 
+    with _offline():
+        model_info("", name)  # read once a process
     try:
         return dspy.LM(name, **settings)
     except (TypeError, ValueError, dspy.LMError) as error:
@@ -145,22 +160,47 @@ def _find_key(lm: Any, environ: Mapping[str, str]) -> str | None:
     return found
 
 
-def _litellm_missing(model: str, environ: Mapping[str, str]) -> list[str]:
-    """The variables that are not set for a model that only LiteLLM can route."""
-    from dspy.clients._litellm import get_litellm
+def _is_native(lm: Any) -> bool:
+    """Whether DSPy serves `lm` by its own client, without LiteLLM."""
+    from dspy import lm15
+    from dspy.clients.backend_selection import select_backend
 
+    try:
+        return bool(select_backend(lm).native)
+    except (lm15.UnknownModelError, lm15.UnsupportedFeatureError):
+        return False
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """Inside, LiteLLM and DSPy read the price lists they ship with; both download one when first used."""
     switch = "LITELLM_LOCAL_MODEL_COST_MAP"
     was_set = switch in os.environ
-    os.environ.setdefault(switch, "True")  # else LiteLLM's import downloads its price list
+    os.environ.setdefault(switch, "True")
     try:
-        litellm = get_litellm(feature="connect")
-        litellm.get_llm_provider(model)
-        missing = litellm.validate_environment(model=model)["missing_keys"]
-    except ImportError as error:
-        raise LmError(f"{model} needs LiteLLM; install it with 'pip install litellm'") from error
-    except litellm.exceptions.BadRequestError as error:
-        raise LmError(f"no provider known for the model {model!r}; name it like {EXAMPLES}") from error
+        yield
     finally:
         if not was_set:
             del os.environ[switch]
+
+
+def _import_litellm(model: str) -> Any:
+    """LiteLLM, imported now so that its import does not download a price list in the first call."""
+    from dspy.clients._litellm import get_litellm
+
+    try:
+        with _offline():
+            return get_litellm(feature="connect")
+    except ImportError as error:
+        raise LmError(f"{model} needs LiteLLM; install it with 'pip install litellm'") from error
+
+
+def _litellm_missing(model: str, environ: Mapping[str, str]) -> list[str]:
+    """The variables that are not set for a model that only LiteLLM can route."""
+    litellm = _import_litellm(model)
+    try:
+        litellm.get_llm_provider(model)
+        missing = litellm.validate_environment(model=model)["missing_keys"]
+    except litellm.exceptions.BadRequestError as error:
+        raise LmError(f"no provider known for the model {model!r}; name it like {EXAMPLES}") from error
     return [str(variable) for variable in missing if not environ.get(variable)]
