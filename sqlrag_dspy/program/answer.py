@@ -157,14 +157,15 @@ class Evidence:
 def evidence_of(
     rows: Rows | None, documents: Sequence[Document], label: Callable[[Document], str]
 ) -> list[Evidence]:
-    """Rows and passages as numbered evidence, best first."""
+    """Rows, then passages: the best of every document, then the second best."""
     out: list[Evidence] = []
     if rows is not None:
         for number, row in enumerate(rows.values[:40]):
             told = ", ".join(f"{name}: {show(value)}" for name, value in zip(rows.columns, row))
             out.append(Evidence(told, Citation(kind="row", answer_span=(0, 0), key=number)))
-    for document in documents[:8]:
-        for passage in document.passages[:2]:
+    # Every document's best passage before anyone's second: the model may be shown only the first pieces.
+    for rank in range(2):
+        for document, passage in ((d, d.passages[rank]) for d in documents[:8] if len(d.passages) > rank):
             citation = Citation(
                 kind="passage", answer_span=(0, 0), table=document.table, key=key_json(document.key),
                 column=passage.column, start=passage.start, end=passage.end,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 
-from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import describe_links, describe_schema
+from sqlrag_dspy.program.prompt import bare, can_ask, describe_links, describe_schema, note_failure
 from sqlrag_dspy.program.slots import first_rows, main_table, predicates
 from sqlrag_dspy.types import CheckedSql, Document, Item, Predicate, Rows, Search, Sketch, Table
 
@@ -54,7 +54,7 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
         plan.filters = predicates(chosen, table, catalog, inquiry.assumptions)
         plan.first = first_rows(chosen, table)
         plan.text = topic(inquiry, [number for number, _ in restricting])
-        if rag.engine.is_set and not (rag.gate_open and surest >= rag.thresholds.filters):
+        if can_ask(rag, inquiry) and not (rag.gate_open and surest >= rag.thresholds.filters):
             plan.condition = _choose(rag, inquiry, table)
             if plan.condition and (equal := _equalities(plan.condition, inquiry, table)):
                 plan.condition, plan.filters = None, equal
@@ -115,19 +115,16 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     if table is None:
         return Evidence()
     allowed = None
-    if plan.route == "hybrid":
-        with inquiry.step("choose rows") as step:
-            catalog = database.catalog
-            if plan.condition:
-                text = sql_room.keys_where(table, plan.condition, catalog)
-            elif plan.first is not None:
-                text = sql_room.write(first_keys(plan, inquiry), catalog)
-            else:
-                text = sql_room.keys_query(table, plan.filters, catalog)
-            plan.key_sql = database.check_keys(text)
-            step.input = plan.key_sql.text
-            allowed = database.all_keys(plan.key_sql)
-            step.output = f"{len(allowed)} rows"
+    if plan.route == "hybrid" and plan.condition:
+        try:
+            allowed = _allowed(inquiry, plan, table)
+        except QueryFailed as error:
+            inquiry.fail("lm", f"the model's row filter was not used ({error})")
+            plan.condition = plan.key_sql = None
+            if (known := database.catalog.table(table)) is not None:
+                settle(plan, known)
+    if plan.route == "hybrid" and allowed is None:
+        allowed = _allowed(inquiry, plan, table)
     with inquiry.step("search", f"{plan.text!r} in {table}") as step:
         if allowed is not None and not allowed:
             notes = (
@@ -142,6 +139,26 @@ def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     key_sql = plan.key_sql.text if plan.key_sql else None
     told = Search(done.rows_allowed, done.rows_searched, done.exact, done.filters, key_sql)
     return Evidence(documents=hits.documents, search=told, notes=[STALE] if database.is_stale else [])
+
+
+def _allowed(inquiry: Inquiry, plan: Plan, table: str) -> Any:
+    """The keys of the rows that may be searched."""
+    from sqlrag_dspy import sql as sql_room
+
+    database = inquiry.database
+    catalog = database.catalog
+    with inquiry.step("choose rows") as step:
+        if plan.condition:
+            text = sql_room.keys_where(table, plan.condition, catalog)
+        elif plan.first is not None:
+            text = sql_room.write(first_keys(plan, inquiry), catalog)
+        else:
+            text = sql_room.keys_query(table, plan.filters, catalog)
+        plan.key_sql = database.check_keys(text)
+        step.input = plan.key_sql.text
+        allowed = database.all_keys(plan.key_sql)
+        step.output = f"{len(allowed)} rows"
+    return allowed
 
 
 def first_keys(plan: Plan, inquiry: Inquiry) -> Sketch:
@@ -218,16 +235,17 @@ def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
             question=inquiry.question,
             demos=[*rag.choose_rows.demos, *examples],
         )
-        condition = str(answered.condition or "").strip().rstrip(";")
-        if condition.casefold().startswith("where "):
-            condition = condition[6:].strip()
-        if condition.casefold() in ("", "true", "1=1", "none", "null", "empty"):
-            return None
-        database.check_keys(sql_room.keys_where(table.name, condition, database.catalog))
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; the linked filters still stand
-        text = str(error).strip().splitlines()
-        inquiry.fail(
-            "lm", f"the model's row filter was not used ({text[0][:160] if text else type(error).__name__})"
-        )
+        note_failure(inquiry, error, "write a row filter", "the filters found in the question are used")
+        return None
+    condition = bare(str(answered.condition or ""))
+    if condition.casefold().startswith("where "):
+        condition = condition[6:].strip()
+    if condition.casefold() in ("", "true", "1=1", "1 = 1", "none", "null", "empty"):
+        return None
+    try:
+        database.check_keys(sql_room.keys_where(table.name, condition, database.catalog))
+    except SqlRejected as error:
+        inquiry.fail("lm", f"the model's row filter was not used ({error})")
         return None
     return condition

@@ -1,12 +1,58 @@
-"""What a model is told of a database: schema, samples and links, as delimited data within a budget."""
+"""What a model is told of a database, as data within a budget; and when it may be asked at all.
+
+Leaves out the tasks themselves (`signatures`).
+"""
 
 from __future__ import annotations
 
-from sqlrag_dspy.program.inquiry import describe_link
+from typing import TYPE_CHECKING
+
+from sqlrag_dspy.program.inquiry import Inquiry, describe_link
 from sqlrag_dspy.types import Catalog, Column, Links, Table
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
 
 BUDGET = 6000
 """Characters of schema text, about 1,500 tokens."""
+EVIDENCE = 6000
+"""Characters of evidence, about 1,500 tokens."""
+
+_LOST = "the model was lost: it failed to "
+_LASTING = frozenset({"auth", "billing", "rate_limit", "timeout", "transport", "server", "unsupported_model"})
+"""Codes of failures that DSPy has retried, or that no second call can mend."""
+
+
+def can_ask(rag: SqlRag, inquiry: Inquiry) -> bool:
+    """Whether there is an LM, and it was not lost earlier in this question: each wait for it costs as much again."""
+    return rag.engine.is_set and not any(warning.startswith(_LOST) for warning in inquiry.warnings)
+
+
+def note_failure(inquiry: Inquiry, error: Exception, task: str, instead: str = "") -> None:
+    """Flags the answer: the model failed to do `task`, and what was done `instead`."""
+    from sqlrag_dspy.lm import explain
+
+    lost = str(getattr(error, "code", "")) in _LASTING
+    told = f"{_LOST if lost else 'the model failed to '}{task} ({explain(error)})"
+    inquiry.fail("lm", f"{told}; {instead}" if instead else told)
+
+
+def plain(text: str) -> str:
+    """Database text that cannot pass for a field or a delimiter of the prompt around it."""
+    return text.replace("[[ ##", "[ [ ##").replace("</evidence", "< /evidence")
+
+
+def number_evidence(texts: list[str]) -> tuple[str, int]:
+    """Numbered evidence between tags, a line each and the first ones that fit; and how many those are."""
+    lines: list[str] = []
+    left = EVIDENCE
+    for number, text in enumerate(texts, 1):
+        line = f"[{number}] {plain(' '.join(text.split()))}"
+        if lines and len(line) > left:
+            break
+        lines.append(line[:left])
+        left -= len(lines[-1]) + 1
+    return "\n".join(["<evidence>", *lines, "</evidence>"]), len(lines)
 
 
 def _sample(column: Column) -> str:
@@ -45,9 +91,18 @@ def describe_schema(catalog: Catalog, links: Links | None = None) -> str:
             text += f"\n({len(ordered) - text.count('table ')} more tables left out)"
             break
         text += ("\n" if text else "") + described
-    return text
+    return plain(text)
 
 
 def describe_links(links: Links) -> str:
     """The question's links, a line each."""
-    return "\n".join(describe_link(link) for link in links.chosen) or "nothing"
+    return plain("\n".join(describe_link(link) for link in links.chosen)) or "nothing"
+
+
+def bare(text: str) -> str:
+    """SQL without a code fence around it or a semicolon after it."""
+    text = (text or "").strip()
+    if text.startswith("```"):
+        text = text.strip("`").strip()
+        text = text[3:].lstrip() if text[:3].casefold() == "sql" else text
+    return text.rstrip(";").strip()

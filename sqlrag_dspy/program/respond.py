@@ -9,6 +9,7 @@ from sqlrag_dspy.program import gather, result
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
+from sqlrag_dspy.program.prompt import can_ask, note_failure, number_evidence
 from sqlrag_dspy.program.result import Answer
 from sqlrag_dspy.types import Document
 
@@ -90,7 +91,7 @@ def _searched(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence, ans
         answer.answer = "No row satisfies the restrictions." if restricted else "There is nothing to search."
         return
     with inquiry.step("answer", f"{len(evidence.documents)} documents") as step:
-        written = _from_model(rag, inquiry, evidence) if rag.engine.is_set else None
+        written = _from_model(rag, inquiry, evidence) if can_ask(rag, inquiry) else None
         if written is None:
             database = inquiry.database
             written = writing.quote(
@@ -107,17 +108,12 @@ def _searched(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence, ans
 def _from_model(rag: SqlRag, inquiry: Inquiry, evidence: Evidence) -> writing.Written | None:
     """What the LM writes from numbered evidence; None when it fails or cites nothing that exists."""
     pieces = writing.evidence_of(evidence.rows, evidence.documents, lambda document: label(inquiry, document))
-    numbered = "\n".join(f"[{n}] {piece.text}" for n, piece in enumerate(pieces, 1))
+    evidence_text, shown = number_evidence([piece.text for piece in pieces])
     try:
-        told = rag.write_answer(
-            question=inquiry.question, evidence=f"<evidence>\n{numbered[:12000]}\n</evidence>"
-        ).answer
-        written = writing.check_citations(str(told or ""), pieces)
+        told = rag.write_answer(question=inquiry.question, evidence=evidence_text).answer
+        written = writing.check_citations(str(told or ""), pieces[:shown])
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; quotations still answer
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        inquiry.fail(
-            "lm", f"the model failed to answer ({type(error).__name__}: {first[:160]}); passages are quoted"
-        )
+        note_failure(inquiry, error, "answer", "passages are quoted")
         return None
     if not written.text or not written.citations:
         inquiry.fail("answer", "the model's answer cited no evidence; passages are quoted instead")

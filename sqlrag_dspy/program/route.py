@@ -9,7 +9,7 @@ import dspy
 from sqlrag_dspy.program import gather
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import describe_schema
+from sqlrag_dspy.program.prompt import can_ask, describe_schema, note_failure
 from sqlrag_dspy.types import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
         route: Route | None = learned.route
         plan = Plan(route or "vector", learned.confidence, "learned", reason=learned.reason)
         sure = route is not None and learned.confidence >= rag.thresholds.route
-        if rag.engine.is_set and not (sure and rag.gate_open):
+        if can_ask(rag, inquiry) and not (sure and rag.gate_open):
             asked = _ask(rag, inquiry)
             if asked is not None:
                 plan = Plan(asked, learned.probabilities.get(asked, 0.5), "lm", reason=learned.reason)
@@ -53,15 +53,10 @@ def _ask(rag: SqlRag, inquiry: Inquiry) -> Route | None:
             demos=[*rag.route_question.demos, *examples],
         )
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; the learned tier still answers
-        inquiry.fail("lm", f"the model failed to route ({_line(error)}); the learned tier decided")
+        note_failure(inquiry, error, "route", "the learned tier decided")
         return None
     if answered.route not in ROUTES:
         inquiry.fail("lm", f"the model named no known route ({answered.route!r}); the learned tier decided")
         return None
     chosen: Route = answered.route
     return chosen
-
-
-def _line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0][:160]}" if text else type(error).__name__

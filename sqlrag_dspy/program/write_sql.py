@@ -10,7 +10,7 @@ from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import describe_links, describe_schema
+from sqlrag_dspy.program.prompt import bare, can_ask, describe_links, describe_schema, note_failure
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
@@ -32,7 +32,7 @@ def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
         if found is not None:
             return found
         is_likely = False  # it was refused or failed, and would again
-    if rag.engine.is_set:
+    if can_ask(rag, inquiry):
         written = _from_model(rag, inquiry)
         if written is not None:
             return written
@@ -106,8 +106,7 @@ def _from_model(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
                     ).sql
                     step.output = text
         except Exception as error:  # noqa: BLE001 - a model may fail in any way; the learned tier still answers
-            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            inquiry.fail("lm", f"the model failed to write SQL ({type(error).__name__}: {first[:160]})")
+            note_failure(inquiry, error, "write SQL")
             return None
         try:
             return run(inquiry, bare(text))
@@ -132,12 +131,3 @@ def _shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
         )
         for d in found
     ]  # fmt: skip
-
-
-def bare(text: str) -> str:
-    """The statement without a code fence around it."""
-    text = (text or "").strip()
-    if text.startswith("```"):
-        text = text.strip("`").strip()
-        text = text[3:].lstrip() if text[:3].casefold() == "sql" else text
-    return text.rstrip(";").strip()
