@@ -7,101 +7,27 @@ query happens to use. They are never scored, and the router never sees them.
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlrag_dspy.errors import LabelError
+from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces, read_patterns
+from sqlrag_dspy.learn.phrases import (
+    COMPARATORS,
+    Draw,
+    ask_share,
+    compare,
+    person_of,
+    restrict,
+    spell,
+    value_of,
+)
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.types import Column, Item, Part, Predicate, Sketch, Table
+from sqlrag_dspy.types import Item, Part, Predicate, Sketch
 
-LANGUAGES = ("en", "es", "nl")
-MONTHS = {
-    "en": [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ],
-    "es": [
-        "enero",
-        "febrero",
-        "marzo",
-        "abril",
-        "mayo",
-        "junio",
-        "julio",
-        "agosto",
-        "septiembre",
-        "octubre",
-        "noviembre",
-        "diciembre",
-    ],
-    "nl": [
-        "januari",
-        "februari",
-        "maart",
-        "april",
-        "mei",
-        "juni",
-        "juli",
-        "augustus",
-        "september",
-        "oktober",
-        "november",
-        "december",
-    ],
-}
-WEEKDAYS = {
-    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "es": ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"],
-    "nl": ["maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag", "zondag"],
-}
-COMPARATORS = {
-    "en": [("more than {n}", ">"), ("over {n}", ">"), ("at least {n}", ">="), ("{n} or more", ">="),
-           ("fewer than {n}", "<"), ("less than {n}", "<"), ("at most {n}", "<="), ("exactly {n}", "=")],
-    "es": [("más de {n}", ">"), ("al menos {n}", ">="), ("{n} o más", ">="), ("menos de {n}", "<"),
-           ("como máximo {n}", "<="), ("exactamente {n}", "=")],
-    "nl": [("meer dan {n}", ">"), ("minstens {n}", ">="), ("{n} of meer", ">="), ("minder dan {n}", "<"),
-           ("hooguit {n}", "<="), ("precies {n}", "=")],
-}  # fmt: skip
-_SLOT = re.compile(r"\{(\w+)\}")
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """One phrasing of a skeleton, or of a restriction (then `kind` is set)."""
-
-    q: str
-    lang: str
-    kind: str = ""
-    op: str = "="
-    date: str = ""
-    aggregate: str = "none"
-    groups: tuple[str, ...] = ()
-    show: str = ""
-    order: str = "none"
-    limit: str = "none"
-    having: str = "no"
-    distinct: str = "no"
-    half: int = 1
-
-    @property
-    def slots(self) -> set[str]:
-        return set(_SLOT.findall(self.q))
+__all__ = ["Made", "Surfaces", "make", "read_patterns"]
 
 
 @dataclass
@@ -111,124 +37,6 @@ class Made:
     question: str
     lang: str
     sketch: Sketch
-
-
-def read_patterns(folder: Path) -> tuple[list[Pattern], list[Pattern]]:
-    """Skeleton patterns and restriction patterns of a folder. Raises LabelError naming file and line."""
-    skeletons: list[Pattern] = []
-    restrictions: list[Pattern] = []
-    for lang in LANGUAGES:
-        for name, into in ((f"{lang}.jsonl", skeletons), (f"{lang}.filters.jsonl", restrictions)):
-            path = folder / name
-            if not path.is_file():
-                continue
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                if not line.strip():
-                    continue
-                try:
-                    raw: dict[str, Any] = json.loads(line)
-                    raw["groups"] = tuple(raw.get("groups") or ())
-                    into.append(Pattern(lang=lang, **{k: v for k, v in raw.items() if k in _FIELDS}))
-                except (ValueError, TypeError) as error:
-                    raise LabelError(f"{path}, line {number}: {error}; correct that pattern") from error
-    return skeletons, restrictions
-
-
-_FIELDS = set(Pattern.__dataclass_fields__) - {"lang"}
-
-
-class Surfaces:
-    """What people call the tables, columns and values of one database."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._tables = raw.get("tables") or {}
-        self._columns = raw.get("columns") or {}
-        self._values = raw.get("values") or {}
-
-    @classmethod
-    def read(cls, folder: Path) -> Surfaces | None:
-        """The surfaces of a trainset folder; None when it has none."""
-        path = folder / "surfaces.json"
-        if not path.is_file():
-            return None
-        try:
-            return cls(json.loads(path.read_text(encoding="utf-8")))
-        except ValueError as error:
-            raise LabelError(f"{path} is not JSON: {error}") from error
-
-    def knows(self, table: str, column: str | None = None) -> bool:
-        return table in self._tables if column is None else f"{table}.{column}" in self._columns
-
-    def noun(self, rng: random.Random, lang: str, table: str, column: str | None, plural: bool) -> str | None:
-        """A noun for a table or column, or None when there is none in that language."""
-        entry = self._tables.get(table) if column is None else self._columns.get(f"{table}.{column}")
-        nouns = (entry or {}).get(lang)
-        if not nouns:
-            return None
-        single, _, many = str(rng.choice(nouns)).partition("|")
-        return (many or single) if plural else single
-
-    def word(self, rng: random.Random, lang: str, table: str, column: str, sort: str) -> str | None:
-        """An adjective or unit of a column: `sort` is max, min, more, less or unit."""
-        found = ((self._columns.get(f"{table}.{column}") or {}).get(sort) or {}).get(lang)
-        return rng.choice(found) if found else None
-
-    def value(self, rng: random.Random, lang: str, table: str, column: str, value: Any) -> str:
-        """How a stored value is said."""
-        said = ((self._values.get(f"{table}.{column}") or {}).get(lang) or {}).get(str(value))
-        if said and (lang != "en" or rng.random() < 0.3):
-            return str(rng.choice(said))
-        text = str(value)
-        return text.lower() if rng.random() < 0.3 else text
-
-
-@dataclass
-class _Draw:
-    """The slots of one question while they are filled."""
-
-    rng: random.Random
-    lang: str
-    table: Table
-    surfaces: Surfaces
-    said: dict[str, str] = field(default_factory=dict)
-    filters: list[tuple[Predicate, ...]] = field(default_factory=list)
-    share: list[tuple[Predicate, ...]] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
-    person: str | None = None
-    """The table's column of persons, which "who" asks for."""
-
-    def columns(self, sort: str) -> list[Column]:
-        """Columns of a sort that have a name in this language and are not used yet."""
-        key = set(self.table.key)
-        out = []
-        for column in self.table.columns:
-            named = self.surfaces.noun(random.Random(0), self.lang, self.table.name, column.name, False)
-            if named is None or column.profile.is_long_text or column.name in self.used:
-                continue
-            fits = {
-                "text": column.profile.found == "text" and column.name in self.table.filter_columns,
-                "number": column.is_number and column.name not in key,
-                "date": column.is_date,
-                "any": True,
-                "nullable": column.profile.null_share > 0,
-            }[sort]
-            if fits:
-                out.append(column)
-        return out
-
-    def pick(self, sort: str) -> Column | None:
-        """A random column of a sort, now used."""
-        pool = self.columns(sort)
-        if not pool:
-            return None
-        chosen = self.rng.choice(pool)
-        self.used.add(chosen.name)
-        return chosen
-
-    def noun(self, column: Column | None, plural: bool) -> str | None:
-        return self.surfaces.noun(
-            self.rng, self.lang, self.table.name, column.name if column else None, plural
-        )
 
 
 def make(
@@ -254,7 +62,7 @@ def make(
         pattern = rng.choice(patterns)
         table = rng.choices(tables, weights)[0]
         made = _fill(
-            _Draw(rng, pattern.lang, table, surfaces, person=people.get(table.name)),
+            Draw(rng, pattern.lang, table, surfaces, person=people.get(table.name)),
             pattern,
             restrictions,
             database,
@@ -264,7 +72,7 @@ def make(
     return out
 
 
-def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], database: Database) -> Made | None:
+def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], database: Database) -> Made | None:
     """One pattern over one table, or None when the table lacks a fitting column."""
     table, rng, lang = draw.table, draw.rng, draw.lang
     slots = pattern.slots
@@ -272,9 +80,9 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
     for place, group in enumerate(pattern.groups):
         if group == "text":
             if {"v1", "v2"} <= slots and not groups:
-                column = _compare(draw)
+                column = compare(draw)
             elif "who" in slots and not groups:
-                column = _who(draw)
+                column = person_of(draw)
             else:
                 column = draw.pick("text")
             if column is None:
@@ -292,7 +100,7 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
     measure = _measure(draw, pattern)
     if measure is False:
         return None
-    if pattern.aggregate in ("share", "fraction") and not _share(draw):
+    if pattern.aggregate in ("share", "fraction") and not ask_share(draw):
         return None
     order = _order(draw, pattern, groups, measure if isinstance(measure, Item) else None)
     if order is None:
@@ -308,7 +116,7 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
         limit = 1
     elif pattern.limit == "k":
         limit = rng.choice([2, 3, 3, 4, 5, 5, 7, 10, 10, 20])
-        draw.said["limit"] = _spell(limit, lang, rng)
+        draw.said["limit"] = spell(limit, lang, rng)
     having: tuple[tuple[Item, str, Any], ...] = ()
     if pattern.having == "yes":
         subject = measure if isinstance(measure, Item) else Item(table.name, None, "count")
@@ -316,7 +124,7 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
             rng.choice([2, 3, 4, 5, 10]) if "having" in slots else rng.choice([100, 300, 500, 1000, 2000])
         )
         text, op = rng.choice(COMPARATORS[lang])
-        said = text.format(n=_spell(number, lang, rng) if number <= 12 else str(number))
+        said = text.format(n=spell(number, lang, rng) if number <= 12 else str(number))
         draw.said["having"] = draw.said["havingnum"] = said
         having = ((subject, op, number),)
     draw.said["table"] = draw.noun(None, True) or ""
@@ -324,21 +132,21 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
     draw.said["adj"] = ""
     draw.said["filters"] = ""
     if "adj" in slots and rng.random() < 0.5:
-        found = _value(draw, "category")
+        found = value_of(draw, "category")
         if found is not None:
             name, value, spoken = found
             draw.said["adj"] = spoken + " "
             draw.filters.append((Predicate(table.name, name, "=", value),))
     if "filters" in slots:
         for _ in range(rng.choices([0, 1, 2], [4, 5, 2])[0]):
-            phrase = _restrict(draw, restrictions)
+            phrase = restrict(draw, restrictions)
             draw.said["filters"] += phrase
     display = database.display_column(table)
     draw.said.setdefault("title", draw.surfaces.noun(rng, lang, table.name, display.name, False) or "")
     draw.said.setdefault("titles", draw.surfaces.noun(rng, lang, table.name, display.name, True) or "")
     if any(not draw.said.get(slot) for slot in slots - {"filters", "adj"}):
         return None
-    question = re.sub(r"\s+", " ", _SLOT.sub(lambda match: draw.said[match.group(1)], pattern.q)).strip()
+    question = re.sub(r"\s+", " ", SLOT.sub(lambda match: draw.said[match.group(1)], pattern.q)).strip()
     question = re.sub(r"\s+([?.,:;])", r"\1", question)
     if rng.random() < 0.4:
         question = question[0].lower() + question[1:]
@@ -360,7 +168,7 @@ def _fill(draw: _Draw, pattern: Pattern, restrictions: Sequence[Pattern], databa
     )
 
 
-def _measure(draw: _Draw, pattern: Pattern) -> Item | bool:
+def _measure(draw: Draw, pattern: Pattern) -> Item | bool:
     """The aggregated item; True when there is none to find, False when the table has no fitting column."""
     table, slots = draw.table, pattern.slots
     if pattern.aggregate == "count":
@@ -383,10 +191,8 @@ def _measure(draw: _Draw, pattern: Pattern) -> Item | bool:
             "less",
         }:
             sort = "date"
-        if sort == "date" and "date" not in slots:
-            column = next(iter(draw.columns("date")), None)
-        else:
-            column = draw.pick(sort)
+        is_main_date = sort == "date" and "date" not in slots
+        column = next(iter(draw.columns("date")), None) if is_main_date else draw.pick(sort)
         if column is None:
             return False
         draw.said["measure"] = draw.said["number"] = draw.noun(column, False) or ""
@@ -398,7 +204,7 @@ def _measure(draw: _Draw, pattern: Pattern) -> Item | bool:
 
 
 def _order(
-    draw: _Draw, pattern: Pattern, groups: Sequence[Item], measure: Item | None
+    draw: Draw, pattern: Pattern, groups: Sequence[Item], measure: Item | None
 ) -> tuple[tuple[Item, bool], ...] | None:
     """The order; None when it needs a column that the table lacks."""
     if pattern.order == "none" or pattern.order.endswith(":shown"):
@@ -423,7 +229,7 @@ def _order(
 
 
 def _shown(
-    draw: _Draw, pattern: Pattern, groups: Sequence[Item], measure: Item | None, database: Database
+    draw: Draw, pattern: Pattern, groups: Sequence[Item], measure: Item | None, database: Database
 ) -> list[Item] | None:
     """The selected items; None when there are not enough columns."""
     table, slots = draw.table, pattern.slots
@@ -442,7 +248,7 @@ def _shown(
         named.append(key)
         draw.used.add(key.column or "")
     if "who" in slots and "who" not in draw.said:
-        person = _who(draw)
+        person = person_of(draw)
         if person is None:
             return None
         named.append(Item(table.name, person.name))
@@ -462,7 +268,7 @@ def _shown(
     return named or None
 
 
-def _position(q: str, item: Item, draw: _Draw, key: Item) -> int:
+def _position(q: str, item: Item, draw: Draw, key: Item) -> int:
     """Where the pattern names an item, so that columns come in the order asked."""
     for slot in ("select2", "select", "group2", "group", "title"):
         noun = draw.said.get(slot) or draw.said.get(f"{slot}s")
@@ -471,232 +277,3 @@ def _position(q: str, item: Item, draw: _Draw, key: Item) -> int:
             if is_it and name in q:
                 return q.index(name)
     return len(q)
-
-
-def _value(draw: _Draw, sort: str) -> tuple[str, Any, str] | None:
-    """A column, one of its values, and how it is said; `sort` is category or person."""
-    pool = []
-    for column in draw.table.columns:
-        if column.name not in draw.table.filter_columns or column.profile.found != "text":
-            continue
-        values = [v for v, _ in column.profile.values] or list(column.profile.samples)
-        many = column.profile.distinct > 25
-        if values and column.name not in draw.used and many == (sort == "person"):
-            pool.append((column, values))
-    if not pool:
-        return None
-    column, values = draw.rng.choice(pool)
-    value = draw.rng.choice(values)
-    draw.used.add(column.name)
-    return column.name, value, draw.surfaces.value(draw.rng, draw.lang, draw.table.name, column.name, value)
-
-
-WHO = {"en": "who", "es": "quién", "nl": "wie"}
-
-
-def _who(draw: _Draw) -> Column | None:
-    """The column of persons, said as "who"."""
-    column = draw.table.column(draw.person) if draw.person else None
-    if column is not None:
-        draw.used.add(column.name)
-        draw.said["who"] = WHO[draw.lang]
-    return column
-
-
-def _compare(draw: _Draw) -> Column | None:
-    """A column two of whose values are compared."""
-    pool = [c for c in draw.columns("text") if len(c.profile.values) >= 2]
-    if not pool:
-        return None
-    column = draw.rng.choice(pool)
-    draw.used.add(column.name)
-    pair = draw.rng.sample([v for v, _ in column.profile.values], 2)
-    for slot, value in zip(("v1", "v2"), pair):
-        draw.said[slot] = draw.surfaces.value(draw.rng, draw.lang, draw.table.name, column.name, value)
-    draw.filters.append((Predicate(draw.table.name, column.name, "in", tuple(pair)),))
-    return column
-
-
-def _share(draw: _Draw) -> bool:
-    """The condition whose share is asked: a category, or a number comparison."""
-    if draw.rng.random() < 0.7:
-        found = _value(draw, "category")
-        if found is not None:
-            column, value, said = found
-            draw.said["share"] = said
-            draw.share.append((Predicate(draw.table.name, column, "=", value),))
-            return True
-    compared = _number(draw)
-    if compared is None:
-        return False
-    text, predicates = compared
-    draw.said["share"] = text
-    draw.share.extend(predicates)
-    return True
-
-
-def _number(draw: _Draw) -> tuple[str, list[tuple[Predicate, ...]]] | None:
-    column = draw.pick("number")
-    if column is None:
-        return None
-    low, high = column.profile.minimum, column.profile.maximum
-    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or high <= low:
-        return None
-    number = _round(draw.rng.uniform(low, high))
-    text, op = draw.rng.choice(COMPARATORS[draw.lang])
-    unit = draw.surfaces.word(draw.rng, draw.lang, draw.table.name, column.name, "unit")
-    noun = unit or draw.noun(column, True) or ""
-    return f"{text.format(n=number)} {noun}", [(Predicate(draw.table.name, column.name, op, number),)]
-
-
-def _restrict(draw: _Draw, restrictions: Sequence[Pattern]) -> str:
-    """A random restriction: adds its predicates and gives its phrase ("" when the table has none that fits)."""
-    rng, table = draw.rng, draw.table
-    pool = [p for p in restrictions if p.lang == draw.lang]
-    if not pool:
-        return ""
-    kinds = sorted({p.kind for p in pool})
-    preferred = {"value": 5, "date": 6, "person": 3, "number": 3}
-    kind = rng.choices(kinds, [preferred.get(k, 1) for k in kinds])[0]
-    pattern = rng.choice([p for p in pool if p.kind == kind])
-    if kind in ("value", "person", "not"):
-        found = _value(draw, "person" if kind == "person" else "category")
-        if found is None:
-            return ""
-        column, value, said = found
-        draw.filters.append((Predicate(table.name, column, "!=" if kind == "not" else "=", value),))
-        return pattern.q.replace("{value}", said)
-    if kind == "either":
-        before = dict(draw.said)
-        column_ = _compare(draw)
-        if column_ is None:
-            return ""
-        text = pattern.q.replace("{v1}", draw.said["v1"]).replace("{v2}", draw.said["v2"])
-        draw.said = before
-        return text
-    if kind in ("null", "notnull"):
-        nullable = draw.pick("nullable")
-        if nullable is None:
-            return ""
-        draw.filters.append((Predicate(table.name, nullable.name, "null" if kind == "null" else "not null"),))
-        return pattern.q.replace("{null}", draw.noun(nullable, False) or "")
-    if kind == "number":
-        return _numbered(draw, pattern)
-    dated = next((c for c in table.columns if c.is_date), None)
-    if dated is None or dated.name in draw.used:
-        return ""
-    draw.used.add(dated.name)
-    if kind == "weekday":
-        day = rng.randrange(7)
-        draw.filters.append((Predicate(table.name, dated.name, "=", day + 1, "weekday"),))
-        return pattern.q.replace("{weekday}", WEEKDAYS[draw.lang][day])
-    return _dated(draw, pattern, dated)
-
-
-def _numbered(draw: _Draw, pattern: Pattern) -> str:
-    column = draw.pick("number")
-    if column is None:
-        return ""
-    low, high = column.profile.minimum, column.profile.maximum
-    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or high <= low:
-        return ""
-    first, second = sorted((_round(draw.rng.uniform(low, high)), _round(draw.rng.uniform(low, high))))
-    name = draw.table.name
-    compared = {
-        sort: draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort)
-        for sort in ("more", "less")
-        if sort in pattern.slots
-    }
-    if not all(compared.values()) or (pattern.op == "between" and first == second):
-        return ""
-    if pattern.op == "between":
-        draw.filters += [
-            (Predicate(name, column.name, ">=", first),),
-            (Predicate(name, column.name, "<=", second),),
-        ]
-    else:
-        draw.filters.append((Predicate(name, column.name, pattern.op, first),))
-    unit = draw.surfaces.word(draw.rng, draw.lang, name, column.name, "unit")
-    noun = unit or draw.noun(column, True) or ""
-    said = pattern.q.replace("{n}", str(first)).replace("{m}", str(second)).replace("{measure}", noun)
-    for sort, word in compared.items():
-        said = said.replace(f"{{{sort}}}", word or "")
-    return said.replace("{unit}", noun)
-
-
-def _dated(draw: _Draw, pattern: Pattern, column: Column) -> str:
-    rng = draw.rng
-    try:
-        low = date.fromisoformat(str(column.profile.minimum)[:10])
-        high = date.fromisoformat(str(column.profile.maximum)[:10])
-    except ValueError:
-        return ""
-    day = low + timedelta(days=rng.randrange(max((high - low).days, 1)))
-    if rng.random() < 0.5 and (high - low).days > 1000:  # most questions ask about where the data are
-        day = high - timedelta(days=rng.randrange(700))
-    month = date(day.year, day.month, 1)
-    after = _next_month(month)
-    quarter = (day.month - 1) // 3
-    spans: dict[str, tuple[date | None, date | None]] = {
-        "year": (date(day.year, 1, 1), date(day.year + 1, 1, 1)),
-        "month": (month, after),
-        "day": (day, day + timedelta(days=1)),
-        "quarter": (date(day.year, quarter * 3 + 1, 1), _next_month(date(day.year, quarter * 3 + 3, 1))),
-        "half": (
-            date(day.year, 6 * pattern.half - 5, 1),
-            date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1),
-        ),
-        "from-day": (day, None),
-        "from-month": (month, None),
-        "from-year": (date(day.year, 1, 1), None),
-        "after-month": (after, None),
-        "after-day": (day + timedelta(days=1), None),
-        "after-year": (date(day.year + 1, 1, 1), None),
-        "before-day": (None, day),
-        "before-month": (None, month),
-        "before-year": (None, date(day.year, 1, 1)),
-        "between-months": (month, _next_month(after)),
-    }
-    if pattern.date not in spans:
-        return ""
-    start, end = spans[pattern.date]
-    if pattern.date == "between-months" and after.year != month.year:
-        return ""
-    names = MONTHS[draw.lang]
-    said = pattern.q
-    for slot, text in (
-        ("year", str(day.year)),
-        ("month2", names[after.month - 1]),
-        ("month", names[day.month - 1]),
-        ("day", str(day.day)),
-        ("quarter", str(quarter + 1)),
-    ):
-        said = said.replace(f"{{{slot}}}", text)
-    if start is not None:
-        draw.filters.append((Predicate(draw.table.name, column.name, ">=", start.isoformat()),))
-    if end is not None:
-        draw.filters.append((Predicate(draw.table.name, column.name, "<", end.isoformat()),))
-    return said
-
-
-def _next_month(first: date) -> date:
-    return date(first.year + first.month // 12, first.month % 12 + 1, 1)
-
-
-def _round(number: float) -> int | float:
-    if number >= 1000:
-        return int(round(number, -2))
-    if number >= 20:
-        return int(round(number, -1))
-    return int(number) if number >= 3 else round(number, 1)
-
-
-_SPELT = {
-    "en": ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
-    "es": ["cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"],
-    "nl": ["nul", "één", "twee", "drie", "vier", "vijf", "zes", "zeven", "acht", "negen", "tien"],
-}
-
-
-def _spell(number: int, lang: str, rng: random.Random) -> str:
-    return _SPELT[lang][number] if number <= 10 and rng.random() < 0.5 else str(number)

@@ -1,0 +1,79 @@
+import random
+
+import pytest
+
+from sqlrag_dspy.errors import LabelError
+from sqlrag_dspy.learn import synthesize
+from sqlrag_dspy.learn.databases import build
+from sqlrag_dspy.learn.patterns import Pattern, Surfaces
+from sqlrag_dspy.program import open_database
+from sqlrag_dspy.settings import Settings
+from sqlrag_dspy.sql import read, write
+
+SURFACES = {
+    "tables": {"articles": {"en": ["article|articles"]}},
+    "columns": {
+        "articles.article_category": {"en": ["section|sections"]},
+        "articles.word_count": {
+            "en": ["word count|word counts"],
+            "max": {"en": ["longest"]},
+            "unit": {"en": ["words"]},
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    from pathlib import Path
+
+    build(Path(__file__).parents[2] / "trainsets" / "articles", folder / "articles.db")
+    opened = open_database(Settings(source=f"sqlite:///{folder}/articles.db", store=str(folder / "store")))
+    yield opened
+    opened.close()
+
+
+def made(database, pattern, restrictions=(), count=5):
+    return synthesize.make(database, Surfaces(SURFACES), [pattern], list(restrictions), count, seed=1)
+
+
+def test_a_pattern_becomes_a_question_and_the_sketch_it_stands_for(database):
+    pattern = Pattern(
+        q="average {measure} per {group}", lang="en", aggregate="avg", groups=("text",), show="group+measure"
+    )
+    found = made(database, pattern)
+    assert {m.question for m in found} == {"average word count per section"}
+    sql = write(found[0].sketch, database.catalog)
+    assert database.run(database.check(sql)).values
+    assert read(sql, database.catalog) is not None
+
+
+def test_restrictions_are_said_and_meant(database):
+    pattern = Pattern(q="how many {table}{filters}", lang="en", aggregate="count", show="measure")
+    number = Pattern(q=" with more than {n} {measure}", lang="en", kind="number", op=">")
+    for m in made(database, pattern, [number], count=30):
+        assert bool(m.sketch.filters) == (" with more than " in m.question)
+
+
+def test_the_same_seed_makes_the_same_questions(database):
+    pattern = Pattern(q="{max} {table}", lang="en", order="desc:column", limit="one")
+    assert made(database, pattern) == made(database, pattern)
+
+
+def test_a_pattern_that_fits_no_column_makes_nothing(database):
+    pattern = Pattern(
+        q="who wrote the {max} {row} by {who}", lang="nl", show="columns", order="desc:column", limit="one"
+    )
+    assert made(database, pattern) == []
+
+
+def test_a_bad_pattern_is_named_with_its_line(tmp_path):
+    (tmp_path / "en.jsonl").write_text('{"q": "how many {table}"}\nnot json\n', encoding="utf-8")
+    with pytest.raises(LabelError, match=r"en\.jsonl, line 2"):
+        synthesize.read_patterns(tmp_path)
+
+
+def test_surfaces_give_plurals_on_request():
+    assert Surfaces(SURFACES).noun(random.Random(0), "en", "articles", None, plural=True) == "articles"
+    assert Surfaces(SURFACES).noun(random.Random(0), "es", "articles", None, plural=True) is None
