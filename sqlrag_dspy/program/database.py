@@ -80,9 +80,9 @@ class Database:
         if not refresh and path.is_file() and stamp_path.is_file():
             try:
                 if json.loads(stamp_path.read_text(encoding="utf-8")) == stamp:
-                    return ValueStore.load(path)
-            except (OSError, ValueError, KeyError):
-                pass  # a cache that cannot be read is made again
+                    return ValueStore.load(path, self.source.matching)
+            except (OSError, ValueError, SqlRagError):
+                pass  # a cache that cannot be read, or is of another version, is made again
         built = ValueStore.build(self.catalog, self.source.distinct, self.source.matching)
         try:
             self.store.mkdir(parents=True, exist_ok=True)
