@@ -1,6 +1,6 @@
 """Time of `ask` by the learned tier, warm: median and 95th percentile over a label file's questions.
 
-    python scripts/measure_latency.py trainsets/articles/test.jsonl --program compiled/articles
+python scripts/measure_latency.py trainsets/articles/test.jsonl --program compiled/articles
 """
 
 from __future__ import annotations

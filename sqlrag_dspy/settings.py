@@ -49,7 +49,7 @@ class Settings(BaseModel):
     lm: str = ""
     lm_small: str = ""
     tables: dict[str, TableSettings] = Field(default_factory=dict)
-    limits: Limits = Field(default_factory=Limits)
+    limits: Limits = Limits()
 
     @field_validator("embedder", mode="before")
     @classmethod
@@ -93,5 +93,7 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
                 "remove it, or restrict what the database user may see"
             ) from error
         known = ", ".join(Settings.model_fields)
-        remedy = f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
+        remedy = (
+            f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
+        )
         raise SettingsError(f"{path}: {where}: {first['msg']} ({remedy})") from error

@@ -13,8 +13,8 @@ class Plan:
     """A route and what it needs.
 
     `sketch` and `trust` are the learned tier's reading of an sql question. For a search, `table` is searched
-    for `text` among the rows that satisfy `filters` and are `first`: `mirrored` filters are applied inside the index, the rest
-    (or `condition`, SQL from a model) become `key_sql`.
+    for `text` among the rows that satisfy `filters` and are `first`: `mirrored` filters are applied inside the
+    index, the rest (or `condition`, SQL from a model) become `key_sql`.
     """
 
     route: Route
