@@ -32,10 +32,10 @@ class Limits(BaseModel):
     """What one query may cost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    seconds: float = Field(10, gt=0)
-    rows: int = Field(1000, gt=0)
-    memory: str = Field("1GB", pattern=r"^\d+(\.\d+)?\s?[KMG]i?B$")
-    threads: int = Field(2, gt=0)
+    seconds: float = Field(default=10, gt=0)
+    rows: int = Field(default=1000, gt=0)
+    memory: str = Field(default="1GB", pattern=r"^\d+(\.\d+)?\s?[KMG]i?B$")
+    threads: int = Field(default=2, gt=0)
 
 
 class Settings(BaseModel):
