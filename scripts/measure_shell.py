@@ -37,7 +37,7 @@ def main() -> None:
         folder = Path(name)
         build(arguments.trainset.resolve(), folder / "sample.db")
         for command in (["init", "sqlite:///sample.db"], ["index"]):
-            subprocess.run([*sqlrag, "--quiet", *command], cwd=folder, check=True)
+            subprocess.run([*sqlrag, "--quiet", *command], cwd=folder, check=True, capture_output=True)
         ask, imports = [*sqlrag, "ask", QUESTION], [sys.executable, "-c", "import dspy, duckdb, faiss"]
         seconds(ask, folder), seconds(imports, folder)
         pairs = [(seconds(ask, folder), seconds(imports, folder)) for _ in range(arguments.runs)]
