@@ -129,6 +129,7 @@ def _demonstration(case: Case) -> Demonstration:
         question=example.question,
         masked=case.masked,
         route=example.route,
+        table=example.get("table"),
         schema=case.database.catalog.fingerprint,
         sql=example.get("sql"),
         condition=example.get("filter_sql"),

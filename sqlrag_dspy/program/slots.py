@@ -122,6 +122,11 @@ def assemble(
         and (not order or order[0][0] == shown[0])
         and _names_repeats(shown, catalog)
     )
+    if not order and limit is None and not shares:  # the same rows in the same order, whenever it is asked
+        if groups:
+            order = tuple((item, False) for item in groups)
+        elif is_distinct:
+            order = tuple((item, False) for item in shown if not item.aggregate)
     # A group or a distinct list of something answers with somethings; rows that have none are left out.
     filled = [item for item in (*groups, *(shown if is_distinct else ())) if not item.aggregate]
     for item in filled:
