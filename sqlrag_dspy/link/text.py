@@ -126,7 +126,7 @@ def stem(word: str) -> str:
         return word
     if len(word) == 5 and word.endswith("es"):
         return word[:-1]
-    for ending, new in _ENDINGS:
+    for ending, new in _BY_LAST.get(word[-1], ()):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)] + new
             break
@@ -178,6 +178,11 @@ _ENDINGS = (
     ("s", ""),
     ("e", ""),
 )
+_BY_LAST = {
+    last: tuple(pair for pair in _ENDINGS if pair[0][-1] == last)
+    for last in {ending[-1] for ending, _ in _ENDINGS}
+}
+"""The endings by their last letter, in the same order: a word is held against its own only."""
 
 
 def phrase_key(texts: Sequence[str]) -> str:
