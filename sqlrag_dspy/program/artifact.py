@@ -234,8 +234,8 @@ def load(
     read_card(folder)
     database = open_database(chosen, today=today)
     try:
-        # The worker of the source starts, and the encoders load, while DSPy is imported.
-        database.warm_up()
+        # The worker of the source starts while DSPy is imported; the encoders load with the first question that
+        # needs them, which most sql questions and declines do not.
         from sqlrag_dspy.program.rag import SqlRag
 
         rag = SqlRag(

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 MANY = 10_000_000
 """More keys than any selection has."""
-ROUTING = "use-multilingual"
-"""The encoder of the router; it always is in the package."""
-PACKAGED = ("wordllama", ROUTING)
 SYNCED = "synced.json"
 """What the source looked like at the last sync."""
 STALE = "the data changed since the index was built; 'sqlrag index' brings it up to date"
@@ -168,21 +165,6 @@ class Database:
         from sqlrag_dspy.index import find_embedder
 
         return find_embedder(self.settings.embedder[0], embed_functions(self.settings))
-
-    def warm_up(self) -> None:
-        """Starts loading the packaged encoders, which every question needs, beside what the caller does next."""
-
-        def load() -> None:
-            from sqlrag_dspy.index.embed import find_embedder
-
-            for name in dict.fromkeys((ROUTING, *self.settings.embedder)):
-                if name in PACKAGED:
-                    # A question that needs an encoder which fails says so itself.
-                    with suppress(SqlRagError, ImportError):
-                        find_embedder(name)(["warm"])
-
-        # Not a daemon: Python may not end while native code of the encoders runs.
-        threading.Thread(target=load, name="sqlrag-encoders").start()
 
     def sync(
         self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
