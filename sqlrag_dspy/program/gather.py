@@ -59,7 +59,19 @@ def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
             if plan.condition and (equal := _equalities(plan.condition, inquiry, table)):
                 plan.condition, plan.filters = None, equal
         settle(plan, table)
+        if plan.condition is None:
+            unused(inquiry, {number for number, _ in restricting})
         step.output = plan.condition or describe_filters(plan) or "none"
+
+
+def unused(inquiry: Inquiry, used: set[int]) -> None:
+    """Flags the answer when a bound that the question states ("over 300") found no column and restricts nothing."""
+    for number, link in enumerate(inquiry.links.chosen):
+        if link.kind == "number" and link.op and (number not in used or link.column is None):
+            inquiry.flagged = True
+            inquiry.warnings.append(
+                f"{link.text!r} restricts nothing: it is not clear which column it bounds"
+            )
 
 
 def text_table(inquiry: Inquiry) -> Table:

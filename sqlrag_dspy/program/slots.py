@@ -70,7 +70,11 @@ def assemble(
         bound = by_role.get("having", [])
         if not bound:
             return None, assumptions
-        is_counted = measure is None or skeleton.having == "count"
+        is_counted = measure is None or skeleton.having == "count" or measure.aggregate == "count"
+        if (
+            is_counted and bound[0].column is not None
+        ):  # "cost more than 300" bounds a cost, not how many there are
+            return None, assumptions
         subject = Item(table.name, None, "count") if is_counted else measure
         if subject is None:
             return None, assumptions
