@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.explaining import explain
     from sqlrag_dspy.sql.linting import lint
     from sqlrag_dspy.sql.reading import read
+    from sqlrag_dspy.sql.ties import ranking
 
 _HOMES = {
     "check": "checking",
@@ -25,11 +26,12 @@ _HOMES = {
     "keys_query": "building",
     "keys_where": "building",
     "lint": "linting",
+    "ranking": "ties",
     "read": "reading",
     "write": "building",
 }
 
-__all__ = ["check", "explain", "explain_empty", "keys_query", "keys_where", "lint", "read", "write"]
+__all__ = ["check", "explain", "explain_empty", "keys_query", "keys_where", "lint", "ranking", "read", "write"]
 
 
 def __getattr__(name: str) -> Any:
