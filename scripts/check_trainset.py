@@ -24,7 +24,7 @@ def main() -> None:
     wrong = 0
     for folder in parser.parse_args().folders:
         found = [label for file in labels.files(folder) for label in labels.read(file)]
-        database = open_trainset(folder, Settings())
+        database = open_trainset(folder, Settings(), is_searched=False)
         check_databases(found, {folder.resolve().name: database})
         said = list(checks.problems(found, database))
         wrong += len(said)

@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    database = open_trainset(folder, Settings())
+    database = open_trainset(folder, Settings(), is_searched=False)
     masked = {
         split: [mask(database.link(label.question)) for label in labels.read(folder / f"{split}.jsonl")]
         for split in ("train", "test")

@@ -27,10 +27,13 @@ METRICS = (
     ("citation_valid", "valid citations"),
     ("sentences_supported", "sentences with a citation"),
     ("answer_coverage", "facts covered by the answer"),
+    ("answer_false", "wrong claims that it makes"),
     ("lm_calls_per_question", "LM calls a question"),
     ("tokens_per_question", "tokens a question"),
 )
 """What a person is shown, in this order; --json has everything."""
+BRIEFLY = ("route_accuracy", "coverage", "execution_accuracy", "filter_exact", "recall_at_5")
+"""What is shown of each split and database of a larger set."""
 
 
 def add(commands: arguments.Commands) -> None:
@@ -167,6 +170,11 @@ def run_eval(args: argparse.Namespace, screen: Screen) -> int:
         for name, figures in (result.get(kind) or {}).items():
             accuracy = figures.get("route_accuracy")
             screen.text(f"{name}: {figures.get('n')} labels, route accuracy {_number(accuracy)}")
+    for kind in ("by_split", "by_database"):
+        if len(result.get(kind) or {}) > 1:
+            heads = ["n", *BRIEFLY]
+            rows = [[name, *(_number(f.get(head)) for head in heads)] for name, f in result[kind].items()]
+            screen.table([kind.removeprefix("by_"), "labels", *map(_told, BRIEFLY)], rows)
     for name, gap in (result.get("against") or {}).items():
         low, high = gap["interval"]
         screen.text(f"{name} against {args.against}: {gap['difference']:+.3f} [{low:+.3f}, {high:+.3f}]")
@@ -192,5 +200,9 @@ def show(figures: Mapping[str, Any], screen: Screen) -> None:
     screen.table(["", "value", "95% interval"], rows)
 
 
+def _told(metric: str) -> str:
+    return dict(METRICS)[metric].strip("… ")
+
+
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"

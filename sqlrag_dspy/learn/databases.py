@@ -102,11 +102,22 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "sqlrag_dspy"
 
 
+def missing_variable(folder: Path) -> str | None:
+    """The environment variable that a trainset's source needs and that is not set, if any."""
+    template = Template(str(_spec(folder).get("source", "")))
+    return next((name for name in template.get_identifiers() if name not in os.environ), None)
+
+
 def open_trainset(
-    folder: Path, settings: Settings, *, progress: Callable[[str], None] | None = None
+    folder: Path,
+    settings: Settings,
+    *,
+    is_searched: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Database:
     """The database of a trainset folder, built when it is ours, with a fresh index and stored values.
 
+    Without `is_searched` there is no index: linking and computing need none.
     Raises LabelError or SourceError with the remedy.
     """
     spec = _spec(folder)
@@ -140,10 +151,13 @@ def open_trainset(
         where = ".".join(str(part) for part in first["loc"])
         raise LabelError(f"{folder}/source.toml: {where}: {first['msg']}") from error
     database = open_database(chosen, name=name, today=lambda: TODAY)
-    if progress:
+    if progress and is_searched:
         progress(f"indexing {name}")
     try:
-        database.sync()
+        if is_searched:
+            database.sync()
+        else:
+            database.values(refresh=True)
     except BaseException:
         database.close()
         raise

@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.learn import baselines, gold, labels, metrics
-from sqlrag_dspy.learn.databases import check_databases, open_all, path_of
+from sqlrag_dspy.learn.databases import check_databases, missing_variable, open_all, path_of
 from sqlrag_dspy.learn.labels import Label
 from sqlrag_dspy.program import Answer, SqlRag, artifact
 from sqlrag_dspy.program.answer import sentences
@@ -27,7 +27,7 @@ RESAMPLES = 1000
 MEANS = (
     "coverage", "route_accuracy", "accuracy_when_answered", "lm_calls_per_question", "execution_accuracy",
     "wrong_unflagged", "filter_exact", "recall_at_5", "recall_at_20", "mrr", "citation_valid",
-    "sentences_supported", "answer_coverage", "tokens_per_question", "cost_usd",
+    "sentences_supported", "answer_coverage", "answer_false", "tokens_per_question", "cost_usd",
 )  # fmt: skip
 """Metrics that are means over the labels they apply to (None where a label has no say)."""
 
@@ -83,10 +83,10 @@ def judge(label: Label, answer: Answer, database: Database) -> Judged:
             failure["recall_at_5"] = scores["recall_at_5"]
     if answer.documents and answered:
         scores["citation_valid"], scores["sentences_supported"] = _citations(answer, database)
-    if label.answer and isinstance(label.answer, (list, str)):
-        facts = [label.answer] if isinstance(label.answer, str) else [str(fact) for fact in label.answer]
-        told = answer.answer.casefold()
-        scores["answer_coverage"] = sum(fact.casefold() in told for fact in facts) / len(facts)
+    if label.facts is not None:
+        for name, said in (("answer_coverage", label.facts.facts), ("answer_false", label.facts.never)):
+            if said:
+                scores[name] = sum(label.facts.told(words, answer.answer) for words in said) / len(said)
     if failure:
         failure = {"id": label.id, "lang": label.lang, "tags": label.tags, **failure}
     return Judged(label, answer, scores, failure or None)
@@ -279,8 +279,12 @@ def evaluate_set(
     card = artifact.restore(rag, folder)
     if against is not None:
         artifact.restore(other, artifact.find(str(against)))
-    label_files = labels.files(path, split)
+    label_files, skipped = _openable(labels.files(path, split))
     wanted = [label for file in label_files for label in labels.read(file)]
+    splits = [file.stem for file in label_files for _ in labels.read(file)]
+    for name, why in skipped.items():
+        if progress:
+            progress(f"left out {name}: {why}")
     databases = open_all(dict.fromkeys(file.parent for file in label_files), settings, progress=progress)
     counted = (
         (lambda done, all_: progress(f"asked {done} of {all_}") if done % 20 == 0 else None)
@@ -294,6 +298,11 @@ def evaluate_set(
             other.bind(database)
         judged = run(rag, wanted, progress=counted)
         result = {"program": folder.name, "set": [str(file) for file in label_files], **summarise(judged)}
+        if len(label_files) > 1:
+            result["by_split"] = _grouped(judged, splits)
+            result["by_database"] = _grouped(judged, [label.database for label in wanted])
+        if skipped:
+            result["skipped"] = skipped
         result["baselines"] = baselines.routers(card, wanted, label_files)
         if against is not None:
             result["against"] = compare(judged, run(other, wanted, progress=counted))
@@ -301,6 +310,28 @@ def evaluate_set(
         for database in databases.values():
             database.close()
     return result
+
+
+def _openable(label_files: Sequence[Path]) -> tuple[list[Path], dict[str, str]]:
+    """The files whose database can be opened here, and why others of a set cannot be. Of one folder alone
+    nothing is left out: that it cannot be opened is then an error."""
+    folders = list(dict.fromkeys(file.parent for file in label_files))
+    missing = {} if len(folders) == 1 else {folder: missing_variable(folder) for folder in folders}
+    skipped = {folder.name: f"set {name} to open it" for folder, name in missing.items() if name}
+    return [file for file in label_files if not missing.get(file.parent)], skipped
+
+
+def _grouped(judged: Sequence[Judged], groups: Sequence[str]) -> dict[str, Any]:
+    """The figures of every group, and of each language in it."""
+    out: dict[str, Any] = {}
+    for group in dict.fromkeys(groups):
+        own = [j for j, name in zip(judged, groups, strict=True) if name == group]
+        langs = sorted({j.label.lang for j in own})
+        out[group] = _figures(own, 0)
+        out[group]["by_lang"] = {
+            lang: _figures([j for j in own if j.label.lang == lang], 0) for lang in langs
+        }
+    return out
 
 
 def compare(first: Sequence[Judged], second: Sequence[Judged], *, seed: int = 0) -> dict[str, Any]:

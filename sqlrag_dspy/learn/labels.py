@@ -15,8 +15,26 @@ from sqlrag_dspy.types import Route
 SPLITS = ("train", "dev", "test")
 
 
+class Facts(BaseModel):
+    """What a good answer says. Each of `facts` and `never` is a few words as the texts have them, or several
+    equally good wordings with " | " between them: it must state every fact, and none of `never`."""
+
+    model_config = ConfigDict(extra="forbid")
+    facts: list[str] = Field(min_length=1)
+    never: list[str] = Field(default_factory=list)
+
+    @staticmethod
+    def told(said: str, answer: str) -> bool:
+        """Whether the answer holds any wording of what is said, letter case aside."""
+        plain = answer.casefold()
+        return any(words.strip().casefold() in plain for words in said.split(" | "))
+
+
 class Label(BaseModel):
-    """One labelled query. docs/labels.md says what makes a question sql, vector, hybrid or decline."""
+    """One labelled query. docs/labels.md says what makes a question sql, vector, hybrid or decline.
+
+    `answer`: what a good answer says, as Facts; a string or a list of strings is facts alone.
+    """
 
     model_config = ConfigDict(extra="forbid")
     id: str
@@ -29,9 +47,17 @@ class Label(BaseModel):
     sql: str | None = None
     filter_sql: str | None = None
     keys: list[Any] = Field(default_factory=list)
-    answer: Any = None
+    answer: Facts | list[str] | str | None = None
     tags: list[str] = Field(default_factory=list)
     note: str | None = None
+
+    @property
+    def facts(self) -> Facts | None:
+        """What a good answer says, where somebody wrote it down."""
+        if isinstance(self.answer, Facts):
+            return self.answer
+        said = [self.answer] if isinstance(self.answer, str) else self.answer
+        return Facts(facts=said) if said else None
 
     @model_validator(mode="after")
     def _complete(self) -> Label:

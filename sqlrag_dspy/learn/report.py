@@ -22,6 +22,8 @@ ROWS = (
     ("decline_recall", "Decline recall"),
     ("citation_valid", "Citations that match the source"),
     ("sentences_supported", "Sentences with a citation"),
+    ("answer_coverage", "Facts that the answer states"),
+    ("answer_false", "Wrong claims that it makes"),
     ("ece", "Calibration error of the route"),
     ("lm_calls_per_question", "LM calls a question"),
     ("seconds_p50", "Seconds, median"),
@@ -51,12 +53,18 @@ def write_html(result: Mapping[str, Any], path: Path) -> None:
         + (f" of <code>{escape(', '.join(result['set']))}</code>" if result.get("set") else "")
         + ". Brackets: 95% bootstrap interval.</p>",
         _table(groups),
+        *_breakdown("split", result.get("by_split") or {}),
+        *_breakdown("database", result.get("by_database") or {}),
         _confusion(result.get("confusion") or {}),
         _baselines(result.get("baselines") or {}),
         _failures(result.get("failures") or []),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _breakdown(what: str, groups: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [f"<h2>By {what}</h2>", _table(groups)] if len(groups) > 1 else []
 
 
 def _cell(figures: Mapping[str, Any], name: str) -> str:
