@@ -31,6 +31,8 @@ TAGS = frozenset(
 ) | set(REASONS)
 MOST_ALIKE = 4
 """Questions of a database that may share a masked form."""
+ALIKE = 90
+"""How alike, of 100, two questions are that may not stand in two splits."""
 RUN = 8
 MOST_SHARED = 3
 """Rows that may hold the same run of RUN words."""
@@ -65,6 +67,15 @@ def repeated_forms(wanted: Sequence[Label], database: Database) -> dict[str, lis
     for label in wanted:
         forms[mask(database.link(label.question))].append(label.id)
     return dict(sorted(forms.items(), key=lambda item: -len(item[1])))
+
+
+def near_duplicates(first: Sequence[Label], second: Sequence[Label]) -> list[tuple[str, str, float]]:
+    """Ids of questions of two splits that are nearly the same, with how alike they are (0 to 100)."""
+    from rapidfuzz import fuzz, process
+
+    one, two = ([" ".join(label.question.casefold().split()) for label in part] for part in (first, second))
+    alike = process.cdist(one, two, scorer=fuzz.ratio, score_cutoff=ALIKE, workers=-1)
+    return [(first[a].id, second[b].id, round(float(alike[a, b]), 1)) for a, b in zip(*alike.nonzero())]
 
 
 def prose(database: Database) -> list[Prose]:
@@ -115,8 +126,10 @@ def _sql_problems(label: Label, database: Database) -> Iterator[str]:
     path = path_of(database)
     found = gold.rows(label, path)
     is_empty = not found or all(value is None for row in found for value in row)
-    if is_empty != ("empty" in label.tags):
-        yield "the gold query is empty and not tagged so" if is_empty else "tagged empty, and it is not"
+    if is_empty and "empty" not in label.tags:
+        yield "the gold query is empty and not tagged so"
+    if not is_empty and "empty" in label.tags and found != ((0,),):
+        yield "tagged empty, and it is not"
     if (ranked_by := ranking(label.sql or "")) is not None:
         limit, query = ranked_by
         ranked = gold.rows(label.model_copy(update={"sql": query}), path)
