@@ -24,6 +24,9 @@ def main() -> None:
     wrong = 0
     for folder in parser.parse_args().folders:
         found = [label for file in labels.files(folder) for label in labels.read(file)]
+        if not found:
+            print(f"{folder}: no labels yet")
+            continue
         database = open_trainset(folder, Settings(), is_searched=False)
         check_databases(found, {folder.resolve().name: database})
         said = list(checks.problems(found, database))
@@ -32,13 +35,28 @@ def main() -> None:
         for line in said:
             print(f"  {line}")
         for part in checks.prose(database):
-            print(f"  prose {part.table}.{part.column}: {part.rows} rows of {part.shortest} to {part.longest} words, a run of {checks.RUN} words in at most {part.shared}")
+            print(
+                f"  prose {part.table}.{part.column}: {part.rows} rows of {part.shortest} to {part.longest} words, a run of {checks.RUN} words in at most {part.shared}"
+            )
         for what in ("route", "lang"):
             shares = Counter(getattr(label, what) for label in found)
-            print("  " + ", ".join(f"{name} {count} ({count / len(found):.0%})" for name, count in shares.most_common()))
-        print("  tags " + ", ".join(f"{tag} {count}" for tag, count in Counter(tag for label in found for tag in label.tags).most_common()))
+            print(
+                "  "
+                + ", ".join(
+                    f"{name} {count} ({count / len(found):.0%})" for name, count in shares.most_common()
+                )
+            )
+        print(
+            "  tags "
+            + ", ".join(
+                f"{tag} {count}"
+                for tag, count in Counter(tag for label in found for tag in label.tags).most_common()
+            )
+        )
         forms = checks.repeated_forms(found, database)
-        print(f"  {len(forms)} masked forms, the most repeated {len(next(iter(forms.values())))} times; {sum(bool(label.answer) for label in found)} labels with facts")
+        print(
+            f"  {len(forms)} masked forms, the most repeated {len(next(iter(forms.values())))} times; {sum(bool(label.answer) for label in found)} labels with facts"
+        )
         database.close()
     sys.exit(1 if wrong else 0)
 
