@@ -36,27 +36,18 @@ def main() -> None:
             print(f"  {line}")
         for part in checks.prose(database):
             print(
-                f"  prose {part.table}.{part.column}: {part.rows} rows of {part.shortest} to {part.longest} words, a run of {checks.RUN} words in at most {part.shared}"
+                f"  prose {part.table}.{part.column}: {part.rows} rows of {part.shortest} to {part.longest} words, "
+                f"a run of {checks.RUN} words in at most {part.shared}"
             )
         for what in ("route", "lang"):
-            shares = Counter(getattr(label, what) for label in found)
-            print(
-                "  "
-                + ", ".join(
-                    f"{name} {count} ({count / len(found):.0%})" for name, count in shares.most_common()
-                )
-            )
-        print(
-            "  tags "
-            + ", ".join(
-                f"{tag} {count}"
-                for tag, count in Counter(tag for label in found for tag in label.tags).most_common()
-            )
-        )
+            shares = Counter(getattr(label, what) for label in found).most_common()
+            print("  " + ", ".join(f"{name} {count} ({count / len(found):.0%})" for name, count in shares))
+        tags = Counter(tag for label in found for tag in label.tags).most_common()
+        print("  tags " + ", ".join(f"{tag} {count}" for tag, count in tags))
         forms = checks.repeated_forms(found, database)
-        print(
-            f"  {len(forms)} masked forms, the most repeated {len(next(iter(forms.values())))} times; {sum(bool(label.answer) for label in found)} labels with facts"
-        )
+        most = len(next(iter(forms.values())))
+        stated = sum(label.facts is not None for label in found)
+        print(f"  {len(forms)} masked forms, the most repeated {most} times; {stated} labels with facts")
         database.close()
     sys.exit(1 if wrong else 0)
 

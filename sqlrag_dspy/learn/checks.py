@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from sqlrag_dspy.errors import LabelError
@@ -22,13 +21,14 @@ REASONS = (
     "no-column", "other-domain", "future", "opinion", "write", "smalltalk", "injection", "too-vague",
 )  # fmt: skip
 TAGS = frozenset(
-    (
-        "count list aggregate group having topk superlative ratio distinct null join nested compare-groups "
-        "date-day date-month date-quarter date-year date-range date-open number-range weekday "
-        "category author misspelt split-name deep-fact summary trend across-documents count-by-meaning "
-        "typo terse chatty polite expert follow-up empty"
-    ).split()
-) | set(REASONS)
+    {
+        "count", "list", "aggregate", "group", "having", "topk", "superlative", "ratio", "distinct", "null", "join",
+        "nested", "compare-groups", "date-day", "date-month", "date-quarter", "date-year", "date-range", "date-open",
+        "weekday", "number-range", "category", "author", "misspelt", "split-name", "deep-fact", "summary", "trend",
+        "across-documents", "count-by-meaning", "typo", "terse", "chatty", "polite", "expert", "follow-up", "empty",
+        *REASONS,
+    }
+)  # fmt: skip
 MOST_ALIKE = 4
 """Questions of a database that may share a masked form."""
 ALIKE = 90

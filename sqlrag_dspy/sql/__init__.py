@@ -31,7 +31,17 @@ _HOMES = {
     "write": "building",
 }
 
-__all__ = ["check", "explain", "explain_empty", "keys_query", "keys_where", "lint", "ranking", "read", "write"]
+__all__ = [
+    "check",
+    "explain",
+    "explain_empty",
+    "keys_query",
+    "keys_where",
+    "lint",
+    "ranking",
+    "read",
+    "write",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -87,7 +87,9 @@ def test_there_are_enough_databases_labels_and_facts():
         assert abs(shares[route] / len(benchmark) - share) <= 0.03, route
     stated = [label for label in benchmark if label.answer and label.route in ("vector", "hybrid")]
     assert len(stated) >= 150
-    assert sum(bool({"across-documents", "trend", "compare-groups"} & set(label.tags)) for label in stated) >= 40
+    assert (
+        sum(bool({"across-documents", "trend", "compare-groups"} & set(label.tags)) for label in stated) >= 40
+    )
 
 
 def test_databases_are_of_one_split_each_but_for_articles():
