@@ -63,7 +63,7 @@ def _check(sql: str, catalog: Catalog, dialect: str | None, limit: int) -> Check
     is_sqlite = dialect == "sqlite" or (dialect is None and source_is_sqlite and not looks_like_duckdb(sql))
     tree, resolver = resolved(sql, catalog, dialect=dialect)
     dialects.repair(tree, is_sqlite=is_sqlite, source_is_sqlite=source_is_sqlite or is_sqlite)
-    text = render(_limited(tree, limit))
+    text = render(_limited(tree, limit), is_spent=True)
     _check_calls(tokens_of(text))
     return CheckedSql(text, tuple(resolver.tables), resolver.columns)
 

@@ -35,13 +35,16 @@ from sqlrag_dspy.sql.functions_by_argument import (
 )
 from sqlrag_dspy.sql.grouping import wrap_bare_columns
 from sqlrag_dspy.sql.kinds import function_name, kind_of
+from sqlrag_dspy.sql.walking import nodes_of
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
 def prepare(tree: exp.Expr) -> None:
     """Take out what would be mistaken for a name: COLLATE clauses, which say how to compare."""
-    for node in list(tree.find_all(exp.Collate)):
+    for node in nodes_of(tree):
+        if not isinstance(node, exp.Collate):
+            continue
         collation = node.expression.name.upper()
         inner = node.this
         if collation == "NOCASE":
@@ -65,7 +68,7 @@ def prepare(tree: exp.Expr) -> None:
 def repair(tree: exp.Expr, *, is_sqlite: bool, source_is_sqlite: bool) -> None:
     """Rewrite in place. `is_sqlite`: the text follows SQLite's rules; the source may be SQLite all the same."""
     rules = Repairs(is_sqlite=is_sqlite, source_is_sqlite=source_is_sqlite)
-    for node in reversed(list(tree.walk())):
+    for node in reversed(nodes_of(tree)):
         rule = rules.by_type.get(type(node))
         if rule is None:
             continue

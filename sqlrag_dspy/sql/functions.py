@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.grouping import AGGREGATES
 from sqlrag_dspy.sql.kinds import function_name
+from sqlrag_dspy.sql.walking import nodes_of
 from sqlrag_dspy.sql.words import words
 
 MAX_GENERATED = 100_000
@@ -51,7 +52,9 @@ def listed() -> frozenset[str]:
 def check_functions(tree: exp.Expr) -> None:
     """Raise SqlRejected for a function that is not listed, or that may make too much."""
     allowed = listed()
-    for node in tree.find_all(exp.Anonymous):
+    for node in nodes_of(tree):
+        if not isinstance(node, exp.Anonymous):
+            continue
         name = function_name(node)
         # a quoted function name would be written out quoted, where the output check cannot see it
         node.set("this", name)

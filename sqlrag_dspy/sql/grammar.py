@@ -20,6 +20,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.walking import nodes_of
 from sqlrag_dspy.sql.words import words
 
 MAX_CHARACTERS = 250_000
@@ -228,8 +229,9 @@ _HOLDERS = (exp.Subquery, exp.CTE, exp.SetOperation, exp.Exists, exp.In, exp.Any
 
 def _with_brackets(tree: exp.Query) -> exp.Query:
     """Brackets of their own around a query that is an argument, as in f(SELECT …)."""
-    for node in list(tree.find_all(exp.Select, exp.SetOperation)):
-        if node.parent is not None and not isinstance(node.parent, _HOLDERS):
+    for node in nodes_of(tree):
+        is_query = isinstance(node, exp.Select | exp.SetOperation)
+        if is_query and node.parent is not None and not isinstance(node.parent, _HOLDERS):
             held = exp.Null()
             node.replace(held)
             held.replace(exp.Subquery(this=node))
@@ -238,8 +240,8 @@ def _with_brackets(tree: exp.Query) -> exp.Query:
 
 def _with_plain_negation(tree: exp.Query) -> exp.Query:
     """NOT LIKE and IS NOT as NOT over the condition: a flag on the condition is lost when a rule rebuilds it."""
-    for node in list(tree.find_all(exp.Like, exp.ILike, exp.Is)):
-        if node.args.get("negate"):
+    for node in nodes_of(tree):
+        if node.args.get("negate") and isinstance(node, exp.Like | exp.ILike | exp.Is):
             node.set("negate", None)
             whole = node.parent if isinstance(node.parent, exp.Escape) else node
             held = exp.Null()
@@ -299,7 +301,7 @@ _PLAIN_TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
 
 def refuse_unlisted(tree: exp.Expr) -> None:
     """Raise SqlRejected when any part of the tree is not on the list of what a query may hold."""
-    for node in tree.walk():
+    for node in nodes_of(tree):
         kind = type(node)
         if kind not in ALLOWED:
             name = kind.__name__
@@ -364,9 +366,9 @@ def _spoken(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
 
 
-def render(tree: exp.Expr) -> str:
-    """The tree as DuckDB SQL on one line, comments left out."""
-    return tree.sql(dialect=_READING, comments=False)
+def render(tree: exp.Expr, *, is_spent: bool = False) -> str:
+    """The tree as DuckDB SQL on one line, comments left out. `is_spent`: the tree is not used again."""
+    return tree.sql(dialect=_READING, comments=False, copy=not is_spent)
 
 
 def tokens_of(text: str) -> list[Token]:

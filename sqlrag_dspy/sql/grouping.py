@@ -90,8 +90,9 @@ def wrap_bare_columns(select: exp.Select) -> None:
         _wrap_under(part, keys, extreme)
 
 
-def _keys(select: exp.Select, group: exp.Group | None) -> set[str]:
-    keys: set[str] = set()
+def _keys(select: exp.Select, group: exp.Group | None) -> dict[str, type[exp.Expr]]:
+    """What the query groups by, as spelt, with the type of each node."""
+    keys: dict[str, type[exp.Expr]] = {}
     for each in group.expressions if group is not None else []:
         if isinstance(each, exp.Literal) and not each.is_string:
             position = int(each.this) - 1
@@ -99,9 +100,9 @@ def _keys(select: exp.Select, group: exp.Group | None) -> set[str]:
                 each = select.expressions[position].unalias()
         elif isinstance(each, exp.Column) and each.meta.get("output"):
             each = next((p.this for p in select.expressions if p.alias_or_name == each.name), each)
-        keys.add(_spelt(each))
+        keys[_spelt(each)] = type(each)
         if isinstance(each, exp.Tuple | exp.Paren):
-            keys |= {_spelt(inner) for inner in each.iter_expressions()}
+            keys |= {_spelt(inner): type(inner) for inner in each.iter_expressions()}
     return keys
 
 
@@ -111,12 +112,13 @@ def _spelt(node: exp.Expr) -> str:
     return node.sql()
 
 
-def _wrap_under(root: exp.Expr, keys: set[str], extreme: exp.Expr | None) -> None:
+def _wrap_under(root: exp.Expr, keys: dict[str, type[exp.Expr]], extreme: exp.Expr | None) -> None:
     stack = [root]
+    types = set(keys.values())  # spelling a node costs more than its type tells
     while stack:
         node = stack.pop()
         if (
-            _spelt(node) in keys
+            (type(node) in types and _spelt(node) in keys)
             or is_aggregate(node)
             or isinstance(node, exp.Query | exp.Filter | exp.Window)
         ):

@@ -171,7 +171,7 @@ class Resolver:
                 else:
                     raise SqlRejected(f"{key.upper()} needs a plain number")
         rows = joined_rows(scope, links, self.catalog)
-        if not node.args.get("group") and node.find(exp.AggFunc) is not None and has_own_aggregate(node):
+        if not node.args.get("group") and has_own_aggregate(node):
             rows = 1.0
         return fields, rows
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.kinds import Field
+from sqlrag_dspy.sql.walking import nodes_of
 
 
 @dataclass
@@ -62,7 +63,11 @@ def children(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def sources_used(term: exp.Expr) -> set[str]:
-    return {node.meta["source"] for node in term.find_all(exp.Column) if "source" in node.meta}
+    return {
+        node.meta["source"]
+        for node in nodes_of(term)
+        if isinstance(node, exp.Column) and "source" in node.meta
+    }
 
 
 def has_own_aggregate(node: exp.Select) -> bool:
