@@ -11,8 +11,7 @@ from functools import cache
 
 from sqlrag_dspy.source import quoting
 
-# Of two formats that fit equally many values the earlier wins, so 03/04/2023 alone is March the 4th.
-FORMATS: tuple[str, ...] = (
+_ISO = (
     "%Y-%m-%d",
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%dT%H:%M:%S",
@@ -27,25 +26,17 @@ FORMATS: tuple[str, ...] = (
     "%Y-%m-%d %H:%M",
     "%Y-%m-%dT%H:%M",
     "%Y-%m",
+)
+_FIGURES = (
     "%Y/%m/%d",
-    "%Y/%m/%d %H:%M:%S",
     "%Y.%m.%d",
-    "%Y%m%d",
-    "%Y%m%d%H%M%S",
     "%m/%d/%Y",
     "%d/%m/%Y",
-    "%m/%d/%Y %H:%M:%S",
-    "%d/%m/%Y %H:%M:%S",
-    "%m/%d/%Y %H:%M",
-    "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %I:%M:%S %p",
-    "%m/%d/%Y %I:%M %p",
     "%d-%m-%Y",
     "%m-%d-%Y",
-    "%d-%m-%Y %H:%M:%S",
     "%d.%m.%Y",
-    "%d.%m.%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M",
+)
+_NAMED = (
     "%d %b %Y",
     "%d %B %Y",
     "%b %d, %Y",
@@ -55,14 +46,28 @@ FORMATS: tuple[str, ...] = (
     "%d %B, %Y",
     "%d-%b-%Y",
     "%d-%b-%y",
-    "%b %Y",
-    "%B %Y",
-    "%B, %Y",
-    "%d %b %Y %H:%M:%S",
-    "%b %d, %Y %H:%M:%S",
     "%a, %d %b %Y",
     "%A, %d %B %Y",
     "%A, %B %d, %Y",
+)
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
+# Of two formats that fit equally many values the earlier wins, so 03/04/2023 alone is March the 4th.
+FORMATS: tuple[str, ...] = (
+    *_ISO,
+    *_FIGURES,
+    *_NAMED,
+    "%Y%m%d",
+    "%Y%m%d%H%M%S",
+    "%b %Y",
+    "%B %Y",
+    "%B, %Y",
+    *(
+        f"{day} {clock}"
+        for day in ("%Y-%m-%d", *_FIGURES, *_NAMED)
+        for clock in _CLOCKS
+        if f"{day} {clock}" not in _ISO
+    ),
+    *(f"{day}, {clock}" for day in (*_FIGURES, *_NAMED) for clock in _CLOCKS),
     "%a, %d %b %Y %H:%M:%S %z",
     "%a %b %d %H:%M:%S %Y",
     "%m/%d/%y",
@@ -164,7 +169,7 @@ def turned(form: str) -> str | None:
 
 def days(formats: Iterable[str]) -> list[str]:
     """The formats without their times of day, each once."""
-    return list(dict.fromkeys(re.split(r"[T ]?%[HI]", form)[0] for form in formats))
+    return list(dict.fromkeys(re.split(r"(?:,? |T)?%[HI]", form)[0] for form in formats))
 
 
 def has_time(form: str) -> bool:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from sqlglot import exp
 
 from sqlrag_dspy.sql.comparing import bare, number, string
-from sqlrag_dspy.sql.dates import span, text_date
+from sqlrag_dspy.sql.dates import like_span, span, text_date
 from sqlrag_dspy.sql.kinds import field_of, function_name, kind_of
 from sqlrag_dspy.types import Column, Part, Table
 
-_WIDTHS = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
+_WIDTHS = {"%Y": 4, "%m": 2, "%b": 3, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
+_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 PARTS: dict[str, Part] = {
     "%Y": "year",
     "%m": "month",
@@ -65,7 +66,7 @@ def dated(node: exp.Expr) -> Dated | None:
     if isinstance(node, exp.DPipe):
         return _joined(node)
     if isinstance(node, exp.Div | exp.IntDiv | exp.Add):
-        return _quarter(node)
+        return _named_month(node) or _quarter(node)
     if isinstance(node, exp.Anonymous):
         return _call(function_name(node), node.expressions)
     return None
@@ -84,6 +85,9 @@ def _call(name: str, arguments: list[exp.Expr]) -> Dated | None:
     elif name in ("date_part", "datepart") and len(arguments) == 2:
         pattern_name = _FIELDS.get((string(arguments[0]) or "").lower())
         return _through(arguments[1], pattern_name) if pattern_name else None
+    elif name in ("printf", "format") and len(arguments) == 2 and string(arguments[0]) in ("%02d", "{:02d}"):
+        found = dated(arguments[1])
+        return found if found is not None and found.pattern in ("%m", "%d") else None
     elif name in ("substr", "left"):
         if name == "left":
             arguments = [arguments[0], exp.Literal.number(1), *arguments[1:]]
@@ -110,12 +114,15 @@ def _through(subject: exp.Expr, pattern: str) -> Dated | None:
 def _slice(arguments: Sequence[exp.Expr | None]) -> Dated | None:
     if len(arguments) != 3 or arguments[0] is None:
         return None
-    column = text_date(arguments[0])
-    found = field_of(bare(arguments[0]))
     start, length = (number(each) if each is not None else None for each in arguments[1:])
-    if column is None or found is None or found.table is None or start is None or length is None:
+    if start is None or length is None or not (start.isdigit() and length.isdigit()):
         return None
-    if not (start.isdigit() and length.isdigit()):
+    column, found = text_date(arguments[0]), field_of(bare(arguments[0]))
+    spelt = dated(arguments[0]) if column is None else None
+    if spelt is not None:  # a slice of what was itself put together
+        cut = slice_pattern(spelt.pattern, int(start), int(length))
+        return replace(spelt, pattern=cut) if cut else None
+    if column is None or found is None or found.table is None:
         return None
     patterns = {slice_pattern(each, int(start), int(length)) for each in column.profile.date_formats}
     pattern = patterns.pop() if len(patterns) == 1 else None
@@ -178,6 +185,24 @@ def _quarter(node: exp.Expr) -> Dated | None:
     return Dated(month.table, month.column, "quarter") if month and month.pattern == "%m" else None
 
 
+def _named_month(node: exp.Expr) -> Dated | None:
+    """(instr('JanFebMar…', month name) + 2) / 3, in whole numbers: the month by number."""
+    top = bare(node.this) if isinstance(node, exp.Div | exp.IntDiv) else None
+    if not isinstance(top, exp.Add) or number(node.expression) != "3" or number(top.expression) != "2":
+        return None
+    place = bare(top.this)
+    if function_name(place) == "instr" and len(place.expressions) == 2:
+        listed, name = place.expressions
+    elif isinstance(place, exp.StrPosition):
+        listed, name = place.this, place.args["substr"]
+    else:
+        return None
+    month = dated(name)
+    if (string(listed) or "").lower() != _MONTHS or month is None or month.pattern != "%b":
+        return None
+    return replace(month, pattern="%m")
+
+
 def day_of(node: exp.Expr) -> str | None:
     """The ISO date (or date and time) that a literal, DATE '…' or date('…') names."""
     node = bare(node)
@@ -202,17 +227,33 @@ def interval(pattern: str, value: str) -> tuple[str, str] | None:
 
 
 def like_interval(pattern: str, column: Column) -> tuple[str, str] | None:
-    """The interval that LIKE '2023-04%' over ISO text, or '%/04/2023' over its reverse, stands for."""
+    """The interval that LIKE '2023-04%' over ISO text, or '% Apr 2023 %' over another form, stands for."""
     forms = column.profile.date_formats
     if forms and all(each.startswith("%Y-%m-%d") for each in forms):
-        from sqlrag_dspy.sql.dates import like_span
-
         return like_span(pattern)
-    if len(forms) == 1 and forms[0] in ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y"):
-        mark = re.escape(forms[0][2])
-        match = re.fullmatch(rf"%+{mark}?(?:(\d\d){mark})?(\d{{4}})", pattern)
-        if match:
-            return span(match[2], match[1])
+    return _slice_interval(pattern, forms[0]) if len(forms) == 1 else None
+
+
+def _slice_interval(pattern: str, form: str) -> tuple[str, str] | None:
+    """The interval of a year, month or day that a LIKE pattern spells as a stretch of this form."""
+    said = pattern.strip("%")
+    pieces = re.findall(r"%.|.", form)
+    if "%" in said or "_" in said or re.search(r"%.%", form):
+        return None
+    starts = range(len(pieces)) if pattern.startswith("%") else range(1)
+    for start in starts:
+        ends = range(start + 1, len(pieces) + 1) if pattern.endswith("%") else (len(pieces),)
+        for end in ends:
+            stretch = "".join(pieces[start:end])
+            fields = {"%m" if each in ("%b", "%B") else each for each in re.findall(r"%.", stretch)}
+            if fields not in ({"%Y"}, {"%Y", "%m"}, {"%Y", "%m", "%d"}):
+                continue
+            try:
+                found = datetime.strptime(said, stretch)
+            except ValueError:
+                continue
+            month = f"{found.month:02d}" if "%m" in fields else None
+            return span(f"{found.year:04d}", month, f"{found.day:02d}" if "%d" in fields else None)
     return None
 
 

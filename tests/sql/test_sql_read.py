@@ -35,7 +35,14 @@ def plain(rows):
     return sorted((tuple(value(each) for each in row) for row in rows), key=repr)
 
 
-READ = """
+ISO = (
+    "(substr(seen, 8, 4) || '-' || printf('%02d', (instr('JanFebMarAprMayJunJulAugSepOctNovDec', "
+    "substr(seen, 4, 3)) + 2) / 3) || '-' || substr(seen, 1, 2))"
+)
+"""The day of a text such as 17 Apr 2023 14:05, as SQLite must spell it."""
+
+READ = (
+    """
 SELECT title FROM articles
 SELECT * FROM orders
 SELECT COUNT(*) FROM articles
@@ -97,8 +104,19 @@ SELECT id FROM odd_dates WHERE substr(eu, 7, 4) || '-' || substr(eu, 4, 2) || '-
 SELECT substr(eu, 7, 4), COUNT(*) FROM odd_dates GROUP BY 1
 SELECT id FROM odd_dates WHERE eu LIKE '%/2023'
 SELECT id FROM odd_dates WHERE eu = '17/04/2023'
+SELECT id FROM log WHERE seen LIKE '% 2023 %'
+SELECT id FROM log WHERE seen LIKE '% Apr 2023%'
+SELECT id FROM log WHERE seen LIKE '02 May 2023 %'
+SELECT substr(seen, 8, 4), COUNT(*) FROM log GROUP BY 1
+SELECT id FROM log WHERE {iso} >= '2023-05-01'
+SELECT id FROM log ORDER BY {iso} DESC LIMIT 2
+SELECT COUNT(*) FROM log WHERE substr({iso}, 1, 7) = '2023-04'
+SELECT (CAST(substr({iso}, 6, 2) AS INTEGER) + 2) / 3, COUNT(*) FROM log GROUP BY 1
 SELECT "Full Name" FROM "Odd Table" WHERE "select" = 1
-""".strip().splitlines()
+""".strip()
+    .replace("{iso}", ISO)
+    .splitlines()
+)
 
 
 @pytest.mark.parametrize("statement", READ)
@@ -150,6 +168,9 @@ SELECT title FROM articles WHERE word_count = length(title)
 SELECT title FROM articles WHERE (article_category = 'a' AND word_count = 1) OR word_count = 2
 SELECT authors FROM articles ORDER BY authors
 SELECT eu FROM odd_dates ORDER BY eu
+SELECT id FROM log WHERE seen LIKE '%Apr%'
+SELECT id FROM log WHERE seen LIKE '%20%'
+SELECT id FROM log WHERE seen LIKE '2023%'
 SELECT MAX(eu) FROM odd_dates
 SELECT AVG(julianday(published_date)) FROM articles
 SELECT titel FROM articles
