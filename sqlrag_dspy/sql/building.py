@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.allowed import refuse_unlisted
 from sqlrag_dspy.sql.dates import call, sorts_as_text
-from sqlrag_dspy.sql.grammar import literal, parse, refuse_unlisted, render
+from sqlrag_dspy.sql.grammar import literal, parse, render
 from sqlrag_dspy.sql.joins import Hop, connect
 from sqlrag_dspy.sql.predicates import (
     Qualify,

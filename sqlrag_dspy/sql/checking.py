@@ -14,8 +14,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import dialect as dialects
+from sqlrag_dspy.sql.allowed import refuse_unlisted
 from sqlrag_dspy.sql.functions import check_functions, listed
-from sqlrag_dspy.sql.grammar import looks_like_duckdb, parse, refuse_unlisted, render, tokens_of
+from sqlrag_dspy.sql.grammar import looks_like_duckdb, parse, render, tokens_of
 from sqlrag_dspy.sql.names import Resolver
 from sqlrag_dspy.sql.words import words
 from sqlrag_dspy.types import Catalog, CheckedSql
@@ -26,7 +27,7 @@ _WORDS_BEFORE_BRACKETS = frozenset(
         and or not in as on using values over filter case when then else end select from where group by
         having order limit offset union all intersect except distinct exists any cast try_cast extract
         interval is like ilike glob escape between with join inner left right full outer cross natural
-        window qualify partition rows range groups cube rollup sets exclude nullif coalesce count sum avg
+        window qualify partition rows range groups cube rollup grouping sets exclude nullif coalesce count sum avg
         substring trim strpos unnest semi anti decimal numeric materialized within similar to distinct
         current_date bigint double varchar text date timestamp struct row
         """

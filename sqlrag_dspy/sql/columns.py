@@ -10,6 +10,9 @@ from sqlrag_dspy.sql.kinds import Field, field_of, kind_of
 from sqlrag_dspy.sql.scopes import Scope, Source, inside_aggregate, spell, stands_for_text
 from sqlrag_dspy.types import Catalog
 
+SCHEMAS = ("main", "public")
+"""What may stand before a table's name; it has no meaning, every table is in one place."""
+
 
 class ColumnNames:
     """Resolves the columns of one statement; `read` are the stored ones, in order of first mention."""
@@ -67,6 +70,10 @@ class ColumnNames:
         while level is not None:
             if wanted in level.sources:
                 source = level.sources[wanted]
+                if node.args.get("db") and node.text("db").casefold() not in SCHEMAS:
+                    raise SqlRejected(
+                        f"write {node.table}.{node.name}, without {node.text('db')!r} before it"
+                    )
                 node.set("table", exp.to_identifier(source.alias, quoted=True))
                 node.set("db", None)
                 node.set("catalog", None)
@@ -90,6 +97,7 @@ class ColumnNames:
             kind_of(output.this),
             inner.table if inner else None,
             inner.column if inner else None,
+            (output.this,),
         )
         node.meta["output"] = True
 

@@ -1,15 +1,15 @@
 """Text to one parsed query, within bounds: the grammar is DuckDB's, with SQLite's extra syntax understood.
 
 One grammar reads everything, so that checked SQL re-checks to itself: functions stay as they were written
-(except the few that the repairs need to see), whatever dialect they come from. Only node types listed here
-pass; what is not listed (INTO, PIVOT, lambdas, parameters, samples) is refused by name. Names and functions
-are checked elsewhere.
+(except the few that the repairs need to see), whatever dialect they come from. What parts a query may have
+is in allowed.py; names and functions are checked elsewhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
@@ -21,10 +21,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.walking import nodes_of
-from sqlrag_dspy.sql.words import words
 
 MAX_CHARACTERS = 250_000
-MAX_CHAIN = 500
 MAX_DEPTH = 30
 """Brackets within brackets; the parser spends about 20 Python frames on each."""
 
@@ -96,59 +94,10 @@ class BracketReading(Reading):
     Generator = _Generator
 
 
-_READING = Reading()
+READING = Reading()
 _BRACKETS = BracketReading()
 
 _STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.VALUES}
-
-ALLOWED: frozenset[type[exp.Expr]] = frozenset(
-    getattr(exp, name)
-    for name in words(
-        """
-        Select Union Intersect Except Subquery With CTE From Join Where Group Having Qualify Order Ordered
-        Limit Offset Fetch LimitOptions Distinct Table TableAlias Values Tuple Unnest Alias Column
-        Identifier Star Literal Null Boolean Paren Window WindowSpec Filter WithinGroup Cube Rollup
-        GroupingSets And Or Not Xor EQ NEQ LT LTE GT GTE Is In Between Like ILike Escape Glob SimilarTo
-        NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv Mod Neg DPipe BitwiseAnd BitwiseOr BitwiseXor
-        BitwiseNot BitwiseLeftShift BitwiseRightShift Pow Case If Cast TryCast DataType DataTypeParam
-        Interval Var Extract Exists Any Coalesce Nullif Count Sum Avg Substring Trim StrPosition Anonymous
-        CurrentDate CurrentTimestamp Collate Bracket Slice Array IgnoreNulls RespectNulls
-        """
-    )
-)
-
-_SAY = {
-    "Into": "SELECT … INTO writes a table",
-    "Lateral": "LATERAL joins are not supported; use a subquery with GROUP BY and join it",
-    "Pivot": "PIVOT is not supported; use an aggregate with FILTER (WHERE …) for each column",
-    "Placeholder": "there are no parameters here; write the value itself",
-    "Parameter": "there are no parameters here; write the value itself",
-    "SessionParameter": "there are no variables here; write the value itself",
-    "TableSample": "sampling is not supported; use ORDER BY and LIMIT",
-    "Lock": "row locks are not supported; leave out FOR UPDATE",
-    "Lambda": "lambda functions are not supported",
-    "JSONExtract": "use json_extract_string(column, '$.path') instead of ->",
-    "JSONExtractScalar": "use json_extract_string(column, '$.path') instead of ->>",
-    "RegexpLike": "use regexp_matches(text, pattern) instead of ~",
-    "RegexpFullMatch": "use regexp_full_match(text, pattern) instead of ~",
-    "PropertyEQ": "structs are not supported; select the columns one by one",
-    "Dot": "write a column as table.column, without a database or a field after it",
-}
-
-_TYPES = {
-    *exp.DataType.INTEGER_TYPES,
-    *exp.DataType.FLOAT_TYPES,
-    *exp.DataType.TEXT_TYPES,
-    exp.DType.DECIMAL,
-    exp.DType.BOOLEAN,
-    exp.DType.DATE,
-    exp.DType.TIME,
-    exp.DType.TIMESTAMP,
-    exp.DType.TIMESTAMPNTZ,
-    exp.DType.DATETIME,
-    exp.DType.INTERVAL,
-    exp.DType.INT128,
-}
 
 _DUCKDB_MARKS = re.compile(
     r"::|\b(?:qualify|ilike|exclude|try_cast)\b|\b(?:interval|date|timestamp)\s*'|\binterval\s+\d|"
@@ -178,6 +127,7 @@ def parse(text: str, *, brackets: bool) -> exp.Query:
 
     Raises SqlRejected for anything else than one query of allowed parts, and for text beyond the bounds.
     """
+    text = text.removeprefix("\ufeff")  # the mark that some editors put before a file's text
     if len(text) > MAX_CHARACTERS:
         raise SqlRejected(
             f"the statement has {len(text):,} characters, more than {MAX_CHARACTERS:,}; shorten it, for example "
@@ -187,7 +137,9 @@ def parse(text: str, *, brackets: bool) -> exp.Query:
         raise SqlRejected("the statement is empty; write one SELECT query")
     if "\0" in text:
         raise SqlRejected("the statement holds a NUL character; leave it out")
-    return _parse_as(text, _BRACKETS if brackets and "[" in text and _names_in_brackets(text) else _READING)
+    if not text.isprintable() and re.search(r"[\ud800-\udfff]", text):
+        raise SqlRejected("the statement holds half a character (a lone surrogate); leave it out")
+    return _parse_as(text, _BRACKETS if brackets and "[" in text and _names_in_brackets(text) else READING)
 
 
 def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
@@ -205,6 +157,13 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
         raise SqlRejected("several statements were given; send one SELECT query, without ';' inside")
     if tokens[0].token_type not in _STARTS:
         raise SqlRejected(_not_a_query(tokens[0]))
+    for token, following in pairwise(tokens):
+        if (
+            token.token_type == TokenType.NUMBER
+            and following.start == token.end + 1
+            and following.text[0].isalpha()
+        ):
+            raise SqlRejected(f"{token.text}{following.text[:20]} is not a number; write numbers in decimal")
     tokens = _without_spare_brackets(tokens)
     try:
         trees = dialect.parser().parse(tokens, text)
@@ -217,7 +176,7 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
         raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
-    return _with_brackets(_with_plain_negation(tree))
+    return _with_brackets(_with_plain_negation(_without_table_brackets(tree)))
 
 
 def _said(tree: exp.Expr) -> dict[str, object]:
@@ -235,6 +194,17 @@ def _with_brackets(tree: exp.Query) -> exp.Query:
             held = exp.Null()
             node.replace(held)
             held.replace(exp.Subquery(this=node))
+    return tree
+
+
+def _without_table_brackets(tree: exp.Query) -> exp.Query:
+    """FROM (a JOIN b ON …) and FROM (a) without the brackets, which mean nothing there."""
+    for node in nodes_of(tree):
+        inner = node.this
+        if isinstance(node, exp.Subquery) and isinstance(inner, exp.Table) and list(_said(node)) == ["this"]:
+            is_alone = isinstance(node.parent, exp.Join) and not inner.args.get("joins")
+            if isinstance(node.parent, exp.From) or is_alone:
+                node.replace(inner)
     return tree
 
 
@@ -295,84 +265,13 @@ def _without_spare_brackets(tokens: list[Token]) -> list[Token]:
     return kept
 
 
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-_PLAIN_TABLE_ARGS = {"this", "alias", "db", "catalog", "joins"}
-
-
-def refuse_unlisted(tree: exp.Expr) -> None:
-    """Raise SqlRejected when any part of the tree is not on the list of what a query may hold."""
-    for node in nodes_of(tree):
-        kind = type(node)
-        if kind not in ALLOWED:
-            name = kind.__name__
-            raise SqlRejected(_SAY.get(name, f"{_spoken(name)} is not supported in a query here"))
-        if isinstance(node, exp.Binary) and not isinstance(node, exp.Connector):
-            _refuse_long_chain(node)
-        if kind is exp.Literal and not node.is_string and not _NUMBER.fullmatch(node.this):
-            raise SqlRejected(f"{node.this} is not a number")
-        if kind is exp.DataType:
-            if node.this not in _TYPES:
-                raise SqlRejected(
-                    f"a cast to {node.sql(dialect=_READING)} is not supported; use INTEGER, DOUBLE, VARCHAR, "
-                    "BOOLEAN, DATE or TIMESTAMP"
-                )
-        elif kind is exp.With:
-            if node.args.get("recursive"):
-                raise SqlRejected("recursive WITH is not allowed, it may never end; use joins or range(…)")
-        elif kind is exp.Table:
-            extra = [key for key, value in node.args.items() if value and key not in _PLAIN_TABLE_ARGS]
-            if extra:
-                raise SqlRejected(
-                    f"a table with {extra[0].replace('_', ' ')} is not supported; name the table alone"
-                )
-        elif kind is exp.Select:
-            if node.args.get("kind") or node.args.get("operation_modifiers"):
-                raise SqlRejected("write a plain SELECT list")
-            if not node.expressions:
-                raise SqlRejected("SELECT names nothing to show; list columns or *")
-            if node.args.get("joins") and not node.args.get("from_"):
-                raise SqlRejected("a JOIN needs a FROM before it")
-        elif isinstance(node, exp.Join) and (node.method not in ("", "NATURAL") or node.kind == "POSITIONAL"):
-            raise SqlRejected(f"{node.method or node.kind} JOIN is not supported; use JOIN … ON")
-        elif kind is exp.Alias:
-            if not isinstance(node.parent, exp.Select) or isinstance(node.this, exp.Star):
-                raise SqlRejected(f"only a column of the SELECT list can be called {node.alias!r} there")
-        elif kind is exp.In:
-            if not node.expressions and not any(node.args.get(key) for key in ("query", "field", "unnest")):
-                raise SqlRejected("IN needs a list of values or a subquery after it")
-        elif kind is exp.Group:
-            if not any(node.args.values()):
-                raise SqlRejected("GROUP BY names nothing; list columns after it")
-        elif kind is exp.Between and node.args.get("symmetric"):
-            raise SqlRejected("BETWEEN SYMMETRIC is not supported; write the smaller bound first")
-        elif kind is exp.Star and not isinstance(node.parent, exp.Select | exp.Column | exp.Count):
-            raise SqlRejected("* stands for all columns only after SELECT and in COUNT(*)")
-        elif kind is exp.Star and (node.args.get("replace") or node.args.get("rename")):
-            raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
-
-
-def _refuse_long_chain(node: exp.Binary) -> None:
-    """Operators chain to the left; DuckDB's parser gives up at a depth of 1000."""
-    if isinstance(node.parent, exp.Binary):
-        return
-    length, left = 0, node.this
-    while isinstance(left, exp.Binary):
-        length, left = length + 1, left.this
-    if length > MAX_CHAIN:
-        raise SqlRejected(f"an expression chains {length:,} operators, {MAX_CHAIN} are allowed; split it")
-
-
-def _spoken(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
-
-
 def render(tree: exp.Expr, *, is_spent: bool = False) -> str:
     """The tree as DuckDB SQL on one line, comments left out. `is_spent`: the tree is not used again."""
-    return tree.sql(dialect=_READING, comments=False, copy=not is_spent)
+    return tree.sql(dialect=READING, comments=False, copy=not is_spent)
 
 
 def tokens_of(text: str) -> list[Token]:
-    return _READING.tokenize(text)
+    return READING.tokenize(text)
 
 
 def literal(value: Any) -> exp.Expr:

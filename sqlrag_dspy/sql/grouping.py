@@ -101,8 +101,8 @@ def _keys(select: exp.Select, group: exp.Group | None) -> dict[str, type[exp.Exp
         elif isinstance(each, exp.Column) and each.meta.get("output"):
             each = next((p.this for p in select.expressions if p.alias_or_name == each.name), each)
         keys[_spelt(each)] = type(each)
-        if isinstance(each, exp.Tuple | exp.Paren):
-            keys |= {_spelt(inner): type(inner) for inner in each.iter_expressions()}
+        if isinstance(each, exp.Tuple | exp.Paren | exp.Cube | exp.Rollup | exp.GroupingSets):
+            keys |= {_spelt(inner): type(inner) for inner in own_nodes(each)}
     return keys
 
 

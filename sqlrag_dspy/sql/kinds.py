@@ -6,7 +6,7 @@ repair that needs a kind leaves the unknown alone. A text column that holds date
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sqlglot import exp
@@ -25,6 +25,8 @@ class Field:
     kind: Kind | None
     table: Table | None = None
     column: Column | None = None
+    origins: tuple[exp.Expr | Field, ...] = field(default=(), compare=False, repr=False)
+    """What a query computes it from; nothing for a stored column itself."""
 
     def __deepcopy__(self, memo: object) -> Field:
         return self  # a copied tree still speaks of the same stored column

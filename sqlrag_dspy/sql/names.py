@@ -7,34 +7,36 @@ node carries the kinds of its output in `meta["kinds"]`. Functions and types are
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import advice
-from sqlrag_dspy.sql.columns import ColumnNames
+from sqlrag_dspy.sql.columns import SCHEMAS, ColumnNames
 from sqlrag_dspy.sql.functions import generated_rows
+from sqlrag_dspy.sql.growth import Growth, grows
 from sqlrag_dspy.sql.kinds import Field, Kind, column_kind, field_of, function_name, kind_of
+from sqlrag_dspy.sql.products import Links, is_constant, joined_rows
 from sqlrag_dspy.sql.scopes import (
     Scope,
     Source,
     by_name,
     children,
-    conjuncts,
-    distinct,
     has_own_aggregate,
     quote,
     renamed,
-    sources_used,
     spell,
 )
+from sqlrag_dspy.sql.walking import nodes_of
 from sqlrag_dspy.types import Catalog
 
 MAX_SOURCES = 24
 """Tables and subqueries named in one statement."""
 MAX_QUERIES = 60
-MAX_PRODUCT = 1_000_000
-"""Rows that joins without a condition may make."""
 MAX_ROWS = 1e10
+ELEMENTS = 100.0
+"""Elements taken for a list of which nothing is known."""
 
 
 class Resolver:
@@ -44,6 +46,8 @@ class Resolver:
         self.catalog = catalog
         self.tables: dict[str, None] = {}
         self._columns = ColumnNames(catalog, quotes_make_text=quotes_make_text)
+        self._growth = Growth()
+        self._lists: list[exp.Expr] = []
         self._sources = 0
         self._queries = 0
 
@@ -53,6 +57,8 @@ class Resolver:
 
     def statement(self, tree: exp.Query) -> None:
         self._query(tree, {}, None)
+        if any(map(grows, nodes_of(tree))):
+            self._growth.of(tree)
 
     # --- queries ------------------------------------------------------------------------------------
 
@@ -87,9 +93,12 @@ class Resolver:
         clause = node.args.get("with_")
         if clause is None:
             return ctes
-        ctes = dict(ctes)
+        ctes, named = dict(ctes), set[str]()
         for cte in clause.expressions:
             fields, rows = self._query(cte.this, ctes, outer)
+            if cte.alias.casefold() in named:
+                raise SqlRejected(f"WITH names {cte.alias!r} twice; give each query its own name")
+            named.add(cte.alias.casefold())
             alias = cte.args["alias"]
             quote(alias.this)
             fields = renamed(fields, alias)
@@ -118,7 +127,10 @@ class Resolver:
                     "select as many in each"
                 )
             else:
-                fields = [a if a.kind == b.kind else Field(a.name, None) for a, b in zip(fields, found)]
+                fields = [
+                    replace(a, origins=(a, b)) if a.kind == b.kind else Field(a.name, None, origins=(a, b))
+                    for a, b in zip(fields, found)
+                ]
         self._output_modifiers(node, fields, ctes, outer)
         return fields, total
 
@@ -137,9 +149,10 @@ class Resolver:
         scope = Scope(outer=outer)
         for row in node.expressions:
             self._expressions(row, scope, ctes)
-        first = node.expressions[0]
-        cells = first.expressions if isinstance(first, exp.Tuple) else [first]
-        fields = [Field(f"col{number}", kind_of(cell)) for number, cell in enumerate(cells)]
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        fields = [
+            Field(f"col{number}", kind_of(cells[0]), origins=cells) for number, cells in enumerate(zip(*rows))
+        ]
         return fields, float(len(node.expressions))
 
     # --- one SELECT ---------------------------------------------------------------------------------
@@ -153,15 +166,18 @@ class Resolver:
         if start is not None:
             self._source(start.this, scope, ctes)
             joins = [*(start.this.args.get("joins") or ()), *joins]
-        links: list[set[str]] = []
+        links = Links()
         for join in joins:
             self._join(join, scope, ctes, links)
+        lists = len(self._lists)
         fields = self._projections(node, scope, ctes)
+        made = max((self._elements(each) for each in self._lists[lists:]), default=1.0)
+        del self._lists[lists:]
         for part in ("distinct", "where", "group", "having", "qualify", "windows", "order"):
             self._clause(node, part, scope, ctes)
         where = node.args.get("where")
         if where is not None:
-            links += [used for term in conjuncts(where.this) if len(used := sources_used(term)) > 1]
+            links.note(where.this)
         for key in ("limit", "offset"):
             clause = node.args.get(key)
             count = clause and (clause.args.get("count") or clause.args.get("expression"))
@@ -170,7 +186,8 @@ class Resolver:
                     node.set(key, None)  # SQLite's LIMIT -1 is no limit
                 else:
                     raise SqlRejected(f"{key.upper()} needs a plain number")
-        rows = joined_rows(scope, links, self.catalog)
+        rows = joined_rows(scope, links, self.catalog) * made
+        node.meta["rows"] = rows
         if not node.args.get("group") and has_own_aggregate(node):
             rows = 1.0
         return fields, rows
@@ -190,6 +207,10 @@ class Resolver:
             source = self._table(node, ctes)
         elif isinstance(node, exp.Table | exp.Unnest):
             source = self._table_function(node, scope, ctes)
+        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            raise SqlRejected(
+                "brackets around a join may only come first in FROM; join the tables one by one"
+            )
         elif isinstance(node, exp.Subquery | exp.Values):
             fields, rows = self._query(node, ctes, scope.outer)
             source = Source(node.alias, by_name(renamed(fields, alias)), rows)
@@ -209,7 +230,7 @@ class Resolver:
             )
         scope.sources[folded] = source
         for join in (node.args.get("joins") or ()) if isinstance(node, exp.Subquery) else ():
-            self._join(join, scope, ctes, [])
+            self._join(join, scope, ctes, Links())
         return folded
 
     def _table(self, node: exp.Table, ctes: dict[str, Source]) -> Source:
@@ -219,13 +240,15 @@ class Resolver:
             cte = ctes[name.casefold()]
             node.set("this", exp.to_identifier(cte.alias, quoted=True))
             return Source(cte.alias, dict(cte.fields), cte.rows)
+        if name.casefold() in ctes and qualifier.casefold() in SCHEMAS:
+            raise SqlRejected(f"WITH names a query {name!r} like the table; give the query another name")
         table = self.catalog.table(name)
-        if table is None or qualifier.casefold() not in ("", "main", "public"):
+        if table is None or qualifier.casefold() not in ("", *SCHEMAS):
             shown = f"{qualifier}.{name}" if qualifier else name
             raise SqlRejected(advice.no_table(shown, self.catalog, [cte.alias for cte in ctes.values()]))
         node.set("this", exp.to_identifier(table.name, quoted=True))
-        node.set("db", None)
-        node.set("catalog", None)
+        for part in ("db", "catalog", "indexed"):
+            node.set(part, None)
         self.tables.setdefault(table.name)
         fields = {
             each.name.casefold(): Field(each.name, column_kind(each), table, each) for each in table.columns
@@ -240,8 +263,8 @@ class Resolver:
         name = "unnest" if isinstance(call, exp.Unnest) else function_name(call)
         if name not in ("unnest", "range", "generate_series"):
             raise SqlRejected(advice.no_table_function(name or "this"))
-        rows = generated_rows(call, name)
         self._expressions(call, Scope(outer=scope), ctes, root_is_source=True)
+        rows = self._elements(call) if name == "unnest" else generated_rows(call, name)
         alias = node.args.get("alias")
         columns = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
         kind: Kind | None = (
@@ -251,7 +274,13 @@ class Resolver:
         fields = [Field(each, kind) for each in columns or [label if name == "unnest" else name]]
         return Source(label, by_name(fields), rows)
 
-    def _join(self, join: exp.Join, scope: Scope, ctes: dict[str, Source], links: list[set[str]]) -> None:
+    def _elements(self, call: exp.Expr) -> float:
+        """Rows that unnest makes: the elements of the list, as far as they can be told."""
+        if len(call.expressions) != 1:
+            raise SqlRejected("unnest needs one list, as in unnest([1, 2, 3])")
+        return self._growth.of(call.expressions[0]).items or ELEMENTS
+
+    def _join(self, join: exp.Join, scope: Scope, ctes: dict[str, Source], links: Links) -> None:
         before = dict(scope.sources)
         folded = self._source(join.this, scope, ctes)
         offered = {name for source in before.values() for name, _ in source.starred()}
@@ -267,7 +296,12 @@ class Resolver:
                 for name in shared:
                     if name in source.fields:
                         self._columns.record(source.fields[name])
-            links.append({folded, *before} if shared else {folded})
+            if not shared:
+                raise SqlRejected(
+                    "NATURAL JOIN finds no column on both sides; write JOIN … ON a.x = b.y instead"
+                )
+            if not all(is_constant(scope.sources[folded].fields[name]) for name in shared):
+                links.equal.append({folded, *before})
         elif using:
             for column in using:
                 if column.name.casefold() not in shared:
@@ -280,14 +314,12 @@ class Resolver:
                 self._columns.record(stored)
                 self._columns.record(scope.sources[folded].fields[column.name.casefold()])
                 spell(column if isinstance(column, exp.Identifier) else column.this, stored.name)
-                links.append({folded, next(key for key, s in before.items() if s is holder)})
+                if not is_constant(stored):
+                    links.equal.append({folded, next(key for key, s in before.items() if s is holder)})
         condition = join.args.get("on")
         if condition is not None:
             self._expressions(join, scope, ctes, only=condition)
-            for term in conjuncts(condition):
-                used = sources_used(term)
-                if len(used) > 1:
-                    links.append(used)
+            links.note(condition)
 
     # --- expressions --------------------------------------------------------------------------------
 
@@ -317,11 +349,12 @@ class Resolver:
                         kind,
                         inner.table if inner else None,
                         inner.column if inner else None,
+                        (projection.this,),
                     )
                 )
             else:
                 found = field_of(projection)
-                fields.append(found or Field("", kind_of(projection)))
+                fields.append(found or Field("", kind_of(projection), origins=(projection,)))
         if written != node.expressions:
             node.set("expressions", written)
         return fields
@@ -342,7 +375,9 @@ class Resolver:
         while stack:
             node = stack.pop()
             if isinstance(node, exp.Column):
-                if not isinstance(node.this, exp.Star):
+                if isinstance(node.this, exp.Star):
+                    self._columns.star(node, node.this, scope)
+                else:
                     self._columns.resolve(node, scope, outputs_first=outputs_first, records=records)
                 continue
             if isinstance(node, exp.Query | exp.Values) and not (root_is_source and node is root):
@@ -350,24 +385,6 @@ class Resolver:
                 continue
             if isinstance(node, exp.TableAlias):
                 continue
+            if isinstance(node, exp.Anonymous) and node.this == "unnest":
+                self._lists.append(node)
             stack.extend(children(node))
-
-
-def joined_rows(scope: Scope, links: list[set[str]], catalog: Catalog) -> float:
-    """About how many rows the FROM clause makes; raises when unlinked sources multiply beyond bounds."""
-    groups = {name: {name} for name in scope.sources}
-    for link in links:
-        together = set().union(*(groups[name] for name in link if name in groups))
-        for name in together:
-            groups[name] = together
-    sizes = {id(group): max(scope.sources[name].rows for name in group) for group in groups.values()}
-    product = 1.0
-    for size in sizes.values():
-        product *= size
-    if len(sizes) > 1 and product > MAX_PRODUCT:
-        names = " and ".join(repr(scope.sources[min(group)].alias) for group in distinct(groups)[:2])
-        raise SqlRejected(
-            f"{names} are not joined by any condition, which would make {product:,.0f} rows; "
-            f"add JOIN … ON{advice.join_hint(catalog, [s.alias for s in scope.sources.values()])}"
-        )
-    return product

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.kinds import Field
-from sqlrag_dspy.sql.walking import nodes_of
 
 
 @dataclass
@@ -62,14 +61,6 @@ def children(node: exp.Expr) -> Iterator[exp.Expr]:
                     yield each
 
 
-def sources_used(term: exp.Expr) -> set[str]:
-    return {
-        node.meta["source"]
-        for node in nodes_of(term)
-        if isinstance(node, exp.Column) and "source" in node.meta
-    }
-
-
 def has_own_aggregate(node: exp.Select) -> bool:
     return any(
         isinstance(found, exp.Count | exp.Sum | exp.Avg) and not isinstance(found.parent, exp.Window)
@@ -115,7 +106,8 @@ def renamed(fields: list[Field], alias: exp.Expr | None) -> list[Field]:
     if len(columns) > len(fields):
         raise SqlRejected(f"{alias.name if alias else 'the query'} names more columns than it has")
     renamed = [
-        Field(column.name, each.kind, each.table, each.column) for column, each in zip(columns, fields)
+        Field(column.name, each.kind, each.table, each.column, (each,))
+        for column, each in zip(columns, fields)
     ]
     return renamed + fields[len(columns) :]
 

@@ -25,7 +25,7 @@ def database():
 
 
 def test_fixtures_hold_enough():
-    assert len(ATTACKS) >= 80
+    assert len({statement for statement, _ in ATTACKS}) >= 300
     assert len(LEGITIMATE) >= 80
 
 
@@ -37,6 +37,44 @@ def test_attack_is_refused_with_advice(statement, reason):
     assert len(message) > 10
     assert "\n" not in message
     assert refused.value.wall == "check"
+
+
+def test_every_attack_names_its_wall():
+    assert {reason.rpartition(" [")[2] for _, reason in ATTACKS} == {"check]", "check, connection]"}
+
+
+ODD_CHARACTERS = {
+    "NUL": "SELECT 1\0",
+    "NUL in a text": "SELECT 'a\0b'",
+    "NUL before a second statement": "SELECT 1\0; DROP TABLE n",
+    "end of file": "SELECT 1\x1a; DROP TABLE n",
+    "backspaces": "SELECT 1\b\bDROP TABLE n",
+    "a carriage return that ends a comment": "SELECT 1 --\rDROP TABLE n",
+    "a line separator": "SELECT 1\u2028DROP TABLE n",
+    "half a character": "SELECT \ud800 FROM n",
+    "half a character in a text": "SELECT title FROM articles WHERE title = '\ud83d'",
+    "a mark in the middle": "SELECT 1;\ufeff DROP TABLE n",
+    "a text over two lines": "SELECT 'x'\n'y'",
+    "an escape": "SELECT 1 \x1b[2K; DROP TABLE n",
+}
+
+
+@pytest.mark.parametrize("name", ODD_CHARACTERS)
+def test_odd_characters_open_no_door(name):
+    with pytest.raises(SqlRejected) as refused:
+        check(ODD_CHARACTERS[name], CATALOG)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_a_comment_holds_is_gone():
+    for comment in (
+        "--\u2028; DROP TABLE n",
+        "--\x0b; DROP TABLE n",
+        "/* /* */ ; DROP TABLE n */",
+        "/*! ; DROP */",
+    ):
+        assert check(f"SELECT 1 {comment}", CATALOG).text == "SELECT 1 LIMIT 1001"
+    assert check("\ufeffSELECT 1", CATALOG).text == "SELECT 1 LIMIT 1001"
 
 
 @pytest.mark.parametrize(("statement", "reason"), LEGITIMATE)
