@@ -177,7 +177,9 @@ class Link:
       date column, else the table's only or main date column. `op` is "!=" when negated. `concept` states
       the year that was assumed, if any.
     - number: `value`, and `upper` for a closed range; `op` is "=", ">", ">=", "<", "<=", "between", or ""
-      for a bare number (a top-k, say). `column` when a unit or noun names one ("words").
+      for a bare number (a top-k, say), or "nth" for a place in an order (2 for "second longest"). `column` when a
+      unit or noun names one ("words"). `grain` "average" compares with the column's average ("longer than average");
+      `value` is then None.
     - part: a date part asked for by name ("by year", "each month"): `grain` is the part, with its column. A
       named weekday ("on a Thursday", "at the weekend") has `value` 1 (Monday) to 7, `upper` the last of a
       range, and `op` "=" or "between".
@@ -232,6 +234,7 @@ class Predicate:
     """A restriction on one column. `op`: = != < <= > >= in, not in, like, not like, null, not null.
 
     Values of date columns are ISO dates, whatever the column's own format. `value` is a tuple for in / not in.
+    `than` "average" compares with the average of the column over all rows of its table; `value` is then None.
     """
 
     table: str
@@ -239,6 +242,7 @@ class Predicate:
     op: str
     value: Value | tuple[Value, ...] = None
     part: Part = ""
+    than: Literal["", "average"] = ""
 
 
 @dataclass(frozen=True)
@@ -261,6 +265,8 @@ class Sketch:
     order: tuple[tuple[Item, bool], ...] = ()
     """(item, descending) pairs."""
     limit: int | None = None
+    offset: int = 0
+    """Rows left out before `limit` counts: 1, with a limit of 1, is the second."""
 
 
 # --- what was found ---------------------------------------------------------------------------------

@@ -61,7 +61,10 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         else:
             by = "column"
         order = f"{'desc' if descending else 'asc'}:{by}"
+    if sketch.offset and sketch.limit != 1:
+        return None
     limit = "none" if sketch.limit is None else "one" if sketch.limit == 1 else "k"
+    limit = "nth" if sketch.offset else limit
     return Skeleton(
         aggregate=aggregate,
         groups=str(groups),
@@ -118,11 +121,15 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
             return "filter"
         return "share" if _restricts(link, sketch.share) else "ignore"
     if link.kind == "number":
+        if link.op == "nth":
+            return "nth" if sketch.offset and sketch.offset + 1 == link.value else "ignore"
         value = plain(link.value)
         if link.column is not None and _restricts(link, sketch.filters):
             return "filter"
         if link.column is not None and _restricts(link, sketch.share):
             return "share"
+        if link.grain == "average":
+            return "ignore"
         if any(plain(bound) == value for _, _, bound in sketch.having):
             return "having"
         if sketch.limit is not None and plain(sketch.limit) == value:
@@ -208,12 +215,14 @@ def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
             _names(link, p) and _mentions(p, link.value) and (p.op in ("!=", "not in")) == (link.op == "!=")
             for p in flat
         )
-    bounds = {(p.op, plain(p.value)) for p in flat if link.column is None or _names(link, p)}
+    bounds = {(p.op, plain(p.value)) for p in flat if not p.than and (link.column is None or _names(link, p))}
     if link.kind == "date":
         wanted = {(">=", link.value), ("<", link.upper)}
         wanted = {(op, plain(_day(value))) for op, value in wanted if value is not None}
         have = {(op, plain(_day(value))) for op, value in bounds}
         return bool(wanted) and wanted <= have
+    if link.kind == "number" and link.grain == "average":
+        return any(p.than == "average" and p.op == link.op and _names(link, p) for p in flat)
     if link.kind == "number":
         if link.op == "between":
             return {(">=", plain(link.value)), ("<=", plain(link.upper))} <= bounds

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from sqlrag_dspy.learn.patterns import Pattern, Surfaces
+from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces
 from sqlrag_dspy.types import Column, Predicate, Table
 
 MONTHS = {
@@ -68,6 +68,12 @@ COMPARATORS = {
     "nl": [("meer dan {n}", ">"), ("minstens {n}", ">="), ("{n} of meer", ">="), ("minder dan {n}", "<"),
            ("hooguit {n}", "<="), ("precies {n}", "=")],
 }  # fmt: skip
+PLACES = {
+    "en": (("second", "2nd"), ("third", "3rd")),
+    "es": (("segundo", "segunda"), ("tercer", "tercera")),
+    "nl": (("tweede", "op één na", "op een na"), ("derde", "op twee na")),
+}
+"""The second and the third."""
 WHO = {"en": "who", "es": "quién", "nl": "wie"}
 
 
@@ -226,6 +232,8 @@ def restrict(draw: Draw, restrictions: Sequence[Pattern]) -> str:
         return pattern.q.replace("{null}", draw.noun(nullable, False) or "")
     if kind == "number":
         return _numbered(draw, pattern)
+    if kind == "average":
+        return _averaged(draw, pattern)
     dated = next((c for c in table.columns if c.is_date), None)
     if dated is None or dated.name in draw.used:
         return ""
@@ -266,6 +274,22 @@ def _numbered(draw: Draw, pattern: Pattern) -> str:
     for sort, word in compared.items():
         said = said.replace(f"{{{sort}}}", word or "")
     return said.replace("{unit}", noun)
+
+
+def _averaged(draw: Draw, pattern: Pattern) -> str:
+    column = draw.pick("number")
+    if column is None:
+        return ""
+    name = draw.table.name
+    said = {
+        sort: draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort) or ""
+        for sort in ("more", "less", "unit")
+    }
+    said["measure"] = draw.noun(column, False) or ""
+    if not all(said[slot] for slot in pattern.slots):
+        return ""
+    draw.filters.append((Predicate(name, column.name, pattern.op, than="average"),))
+    return SLOT.sub(lambda match: said[match.group(1)], pattern.q)
 
 
 def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:

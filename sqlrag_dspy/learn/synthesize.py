@@ -16,6 +16,7 @@ from typing import Any
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces, read_patterns
 from sqlrag_dspy.learn.phrases import (
     COMPARATORS,
+    PLACES,
     Draw,
     ask_share,
     compare,
@@ -111,8 +112,11 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     order_items = order
     if pattern.order.endswith(":shown"):
         order_items = ((shown[0], pattern.order.startswith("desc")),)
-    limit = None
-    if pattern.limit == "one":
+    limit, offset = None, 0
+    if pattern.limit == "nth":
+        limit, offset = 1, rng.choice([1, 1, 1, 2]) if "nth" in slots else 1
+        draw.said["nth"] = rng.choice(PLACES[lang][offset - 1])
+    elif pattern.limit == "one":
         limit = 1
     elif pattern.limit == "k":
         limit = rng.choice([2, 3, 3, 4, 5, 5, 7, 10, 10, 20])
@@ -164,6 +168,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             having=having,
             order=order_items,
             limit=limit,
+            offset=offset,
         ),
     )
 

@@ -23,7 +23,7 @@ from sqlrag_dspy.types import Column, Link, Table
 _LABEL_GAP = re.compile(r"[\s#:-]{1,2}")
 _AFTER_NUMBER = re.compile(
     r"[\s%-]*(?:(?:or|and|of|en|o|y)\s+(?:more|less|fewer|meer|minder|mas|menos)\s+|"
-    r"(?:of|de|van|total|full|different|(?:in|en|on|op|at)(?:\s+(?:the|la|el|de|het))?)\s+)*"
+    r"(?:of|de|van|total|full|different|number|amount|numero|cantidad|aantal|(?:in|en|on|op|at)(?:\s+(?:the|la|el|de|het))?)\s+)*"
 )
 _BEFORE_NUMBER = re.compile(
     r"[\s:=#-]*(?:(?:is|are|was|were|of|with|a|an|the|has|have|had|that|it|at|being|es|sea|sean|son|de|que|un|una|con|"
@@ -80,13 +80,15 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
         elif mention.is_money and op:
             homes = [(n.table, n.column, 0.85) for n in reading.names.find("euro") if n.column][:2]
         word = _UNIT_WORD.match(reading.text[mention.number_end :])
-        converted = _convert(reading, word[1]) if word else None
+        converted = _convert(reading, word[1]) if word and not mention.is_average else None
         if converted is not None and word is not None:
             table, column, times = converted
             homes = [(table.name, column.name, 0.9)]
             value, upper = _times(value, times), None if upper is None else _times(upper, times)
             told = "" if times == 1 else f"{mention.value} {word[1]} are taken as {value} in {column.name}"
-    if not homes:
+    if not homes and mention.is_average:
+        homes = [(table, column, 0.8) for table, column in _only_measure(reading)]
+    elif not homes:
         homes = [("", "", 0.95 if op else 0.8)]
     for number, (table_name, column_name, score) in enumerate(homes):
         yield reading.link(
@@ -95,12 +97,21 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
             mention.end,
             table=table_name or None,
             column=column_name or None,
-            value=value,
+            value=None if mention.is_average else value,
             upper=upper,
             op=op,
+            grain="average" if mention.is_average else "",
             concept=told,
             score=score - 0.1 * number,
         )
+
+
+def _only_measure(reading: Reading) -> list[tuple[str, str]]:
+    """The number column of the table asked about that can be meant by "above average": the only one."""
+    table = reading.tables[0] if reading.tables else None
+    columns = [c for c in table.columns if c.is_number and not _is_identifier(table, c)] if table else []
+    keyed = [c.name for c in columns if table is not None and c.name not in table.key]
+    return [(table.name, keyed[0])] if table is not None and len(keyed) == 1 else []
 
 
 def _numeric(reading: Reading, span: NamedSpan) -> NamedSpan | None:

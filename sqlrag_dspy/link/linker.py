@@ -18,6 +18,7 @@ from sqlrag_dspy.link.mentions import Mention, find_mentions
 from sqlrag_dspy.link.names import Names, main_table
 from sqlrag_dspy.link.numbers import NumberMention, find_numbers
 from sqlrag_dspy.link.parts import find_parts
+from sqlrag_dspy.link.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_table
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
@@ -75,6 +76,10 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
         is_number = unit is not None or (not mention.is_label and (mention.is_firm or not years_are_dates))
         if is_number and not any(a <= mention.number_start and mention.number_end <= b for a, b in busy):
             found.extend(number_links(reading, mention, unit))
+    found.extend(
+        reading.link("number", rank.start, rank.end, op="nth", value=rank.place, score=0.97)
+        for rank in find_ranks(reading.text)
+    )
     places = {n for s in reading.named for n in range(s.first, s.first + s.count) if s.found[0].score >= 0.6}
     mentions = find_mentions(
         reading.folded, reading.words, values, reading.languages, places, reading.names.table_nouns

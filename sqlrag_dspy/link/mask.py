@@ -11,7 +11,16 @@ from collections.abc import Callable
 
 from sqlrag_dspy.types import Link, Links
 
-_SIGNS = {">": "gt", ">=": "ge", "<": "lt", "<=": "le", "=": "eq", "!=": "ne", "between": "between"}
+_SIGNS = {
+    ">": "gt",
+    ">=": "ge",
+    "<": "lt",
+    "<=": "le",
+    "=": "eq",
+    "!=": "ne",
+    "between": "between",
+    "nth": "nth",
+}
 _SIGN_WORDS = {
     ">": "more than number",
     ">=": "at least number",
@@ -20,6 +29,7 @@ _SIGN_WORDS = {
     "=": "exactly number",
     "!=": "not number",
     "between": "between numbers",
+    "nth": "second",
 }
 _COLUMN_WORDS = {"number": "amount", "date": "date", "text": "attribute", "bool": "attribute"}
 _END_WORDS = {
@@ -35,7 +45,7 @@ def mask(links: Links) -> str:
     """The question with one token for each chosen link: "how many <TABLE> in <VALUE> <DATE:month:from>".
 
     Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool[:max|:min]>, <VALUE>, <DATE:grain[:from|:to|:not]>,
-    <NUM[:gt|ge|lt|le|eq|ne|between]>, <PART:grain[:is]>. The rest holds no angle brackets.
+    <NUM[:gt|ge|lt|le|eq|ne|between|nth]>, <AVG:gt|…>, <PART:grain[:is]>. The rest holds no angle brackets.
     """
     return _rewrite(links, _token)
 
@@ -71,6 +81,8 @@ def _token(link: Link) -> str:
         return "<VALUE>"
     if link.kind == "date":
         return f"<DATE:{link.grain}{_side(link)}>"
+    if link.kind == "number" and link.grain == "average":
+        return f"<AVG:{_SIGNS[link.op]}>"
     if link.kind == "number":
         return f"<NUM:{_SIGNS[link.op]}>" if link.op else "<NUM>"
     return f"<PART:{link.grain}{':is' if link.op else ''}>"
@@ -101,5 +113,6 @@ def _words(link: Link) -> str:
         before = {":not": "not ", ":to": "before ", ":from": "since ", "": ""}[_side(link)]
         return before + grain
     if link.kind == "number":
-        return _SIGN_WORDS.get(link.op, "number")
+        said = _SIGN_WORDS.get(link.op, "number")
+        return said.replace("number", "average") if link.grain == "average" else said
     return f"on {link.grain}" if link.op else f"by {link.grain}"

@@ -7,13 +7,14 @@ Leaves out dates, fractions, times and codes; which column is meant is for amoun
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 
 from sqlrag_dspy.link.calendar_words import either
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.numerals import Numeral, find_numerals
-from sqlrag_dspy.link.text import ends_with
+from sqlrag_dspy.link.text import ends_with, word_set
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class NumberMention:
     is_money: bool = False
     is_firm: bool = True
     is_label: bool = False
+    is_average: bool = False
+    """Compared with an average, not a number: `value` says nothing."""
     """An ordinal or the digits of a hyphenated word ("tier-2"): a number only beside the column it is of."""
 
 
@@ -103,6 +106,14 @@ _AFTER: list[tuple[re.Pattern[str], str]] = [
 ]
 
 
+_AVERAGE = re.compile(
+    r"(?:(?<=\w)-|(?<=\bde)l\s+|(?<=\ba)l\s+|(?<![\w-]))(?:(?:the|la|el|het)\s+)?(?:(?:overall|general|global|mean)\s+)?"
+    r"(?P<said>average|mean|media|promedio|gemiddelden?|gemiddeld)(?!\w)"
+)
+_COMPOUND_AVERAGE = re.compile(r"(?<!\w)(?P<side>boven|beneden|onder)gemiddelde?(?!\w)")
+_BEATING = re.compile(r"\b(?:beat(?:s|ing)?|outdo(?:es)?)\s*$")
+_MORE = word_set("more higher greater larger bigger mas mayor meer hoger groter")
+_LESS = word_set("fewer less lower smaller menos menor minder lager kleiner")
 _OPPOSITE = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
 _NOTHING = re.compile(
     r"\b(?:nothing|none|never|not|isn't|aren't|nada|ninguno|ninguna|nunca|no|niets|nooit|niet|geen)\s+"
@@ -114,6 +125,13 @@ _NOTHING = re.compile(
 def _comparatives() -> re.Pattern[str]:
     """ "longer than", "más largos que", "korter dan", from the adjectives of the glossary."""
     return re.compile(rf"\b({either(load().adjectives)})\s+(?:than|que|de|dan)\s+(?:the\s+|de\s+|los\s+)?$")
+
+
+@cache
+def _apart() -> re.Pattern[str]:
+    """ "more words than", "langer zijn dan": what stands between stays a link of its own."""
+    words = either({*load().adjectives, *_MORE, *_LESS})
+    return re.compile(rf"\b(?P<word>{words})(?:\s+[^\W\d]+){{1,3}}\s+(?P<than>than|que|dan)\s*$")
 
 
 def find_numbers(text: str, languages: frozenset[str]) -> list[NumberMention]:
@@ -132,7 +150,41 @@ def find_numbers(text: str, languages: frozenset[str]) -> list[NumberMention]:
         if mention is not None:
             found.append(mention)
         place += 1
-    return found
+    averages = [
+        m for m in _averages(text, languages) if not any(m.start < n.end and n.start < m.end for n in found)
+    ]
+    return sorted([*found, *averages], key=lambda mention: mention.start)
+
+
+def _averages(text: str, languages: frozenset[str]) -> Iterable[NumberMention]:
+    """Averages that something is compared with: "longer than average", "por encima de la media"."""
+    for match in _COMPOUND_AVERAGE.finditer(text):
+        op = ">" if match["side"] == "boven" else "<"
+        yield NumberMention(*match.span(), *match.span(), 0, op=op, is_average=True)
+    for match in _AVERAGE.finditer(text):
+        if match["said"] == "media" and "es" not in languages:
+            continue
+        start, end = match.span()
+        numeral = Numeral(start, end, 0, False, False, False, False)
+        mention = _compared(text, numeral, languages)
+        if mention is not None and mention.op:
+            yield replace(mention, is_average=True)
+        elif _BEATING.search(text, max(0, start - 20), start):
+            yield NumberMention(start, end, start, end, 0, op=">", is_average=True)
+        elif apart := ends_with(_apart(), text, start):
+            word = re.sub(r"\s+", " ", apart["word"])
+            measured = [a for a in load().adjectives.get(word, ()) if a.concept != "recency"]
+            is_more = measured[0].end == "max" if measured else word in _MORE
+            yield NumberMention(
+                apart.start("than"),
+                end,
+                start,
+                end,
+                0,
+                op=">" if is_more else "<",
+                concept=measured[0].concept if measured else "",
+                is_average=True,
+            )
 
 
 def _between(text: str, first: Numeral, second: Numeral) -> NumberMention | None:

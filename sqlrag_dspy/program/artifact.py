@@ -25,8 +25,8 @@ from sqlrag_dspy.types import Catalog
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
 
-FORMAT = 1
-"""Version of the folder's layout; a newer one is refused."""
+FORMAT = 2
+"""Version of the folder and of what its skeletons may say; a newer one is refused, an older one loads."""
 
 SHIPPED = Path(__file__).parent.parent / "_shipped"
 CHECKOUT = Path(__file__).parent.parent.parent

@@ -173,7 +173,10 @@ def describe_link(link: Any) -> str:
             f" ({where})" if where else ""
         )
     if link.kind == "number":
-        bound = f"{link.op or '='} {link.value}" + (f" and {link.upper}" if link.upper is not None else "")
+        if link.op == "nth":
+            return f"'{link.text}' -> number {link.value} of an order"
+        value = "the average" if link.grain == "average" else link.value
+        bound = f"{link.op or '='} {value}" + (f" and {link.upper}" if link.upper is not None else "")
         return f"'{link.text}' -> {where or 'a number'} {bound}"
     if link.kind == "value":
         return f"'{link.text}' -> {where} {link.op or '='} {link.value!r}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlrag_dspy.types import Links
+from sqlrag_dspy.types import Link, Links
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct")
 ROLES: dict[str, tuple[str, ...]] = {
@@ -23,6 +23,16 @@ ROLES: dict[str, tuple[str, ...]] = {
     "table": ("ignore",),
 }
 """The roles that a link of each kind may take."""
+
+
+def open_roles(link: Link) -> tuple[str, ...]:
+    """The roles that a link may take: those of its kind, but a place in an order is nothing else."""
+    if link.kind == "number" and link.op == "nth":
+        return ("nth", "ignore")
+    if link.kind == "number" and link.grain == "average":
+        return ("filter", "share", "ignore")
+    return ROLES[link.kind]
+
 
 FLOOR = 1e-6
 
@@ -75,6 +85,9 @@ def fill(
     if skeleton.limit == "k":
         permitted.add("limit")
         needed["limit"] = (1, 1)
+    if skeleton.limit == "nth":
+        permitted.add("nth")
+        needed["nth"] = (1, 1)
     if skeleton.having != "no":
         permitted.add("having")
         needed["having"] = (1, 1)
@@ -100,7 +113,7 @@ def fill(
             spare = [
                 n
                 for n, r in assigned.items()
-                if role in ROLES[links.chosen[n].kind]
+                if role in open_roles(links.chosen[n])
                 and family(r) != role
                 and not (family(r) in needed and _count(assigned, family(r), family) <= needed[family(r)][0])
             ]

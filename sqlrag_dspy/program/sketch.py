@@ -30,7 +30,7 @@ from sqlrag_dspy.program.features import (
     unpack,
 )
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.skeleton import FLOOR, ROLES, Skeleton, fill
+from sqlrag_dspy.program.skeleton import FLOOR, Skeleton, fill, open_roles
 from sqlrag_dspy.program.slots import assemble, main_table
 from sqlrag_dspy.types import Catalog, Links, Sketch
 
@@ -105,7 +105,7 @@ class Sketcher(dspy.Module, Parameter):
         """For every chosen link, role to probability among the roles of its kind, in a query of that skeleton."""
         out = []
         for link, raw in zip(links.chosen, scores):
-            allowed = ROLES[link.kind]
+            allowed = open_roles(link)
             if len(allowed) == 1 or not self.roles.classes:
                 out.append({"ignore": 1.0})
                 continue

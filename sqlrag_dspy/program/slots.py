@@ -110,8 +110,13 @@ def assemble(
         if subject_ is None:
             return None, assumptions
         order = ((subject_, direction == "desc"),)
-    limit = None
-    if skeleton.limit == "one":
+    limit, offset = None, 0
+    if skeleton.limit == "nth":
+        place = by_role["nth"][0].value if by_role.get("nth") else None
+        if not isinstance(place, int) or place < 2:
+            return None, assumptions
+        limit, offset = 1, place - 1
+    elif skeleton.limit == "one":
         limit = 1
     elif skeleton.limit == "k":
         value = by_role["limit"][0].value if by_role.get("limit") else None
@@ -152,6 +157,7 @@ def assemble(
             having=having,
             order=order,
             limit=limit,
+            offset=offset,
         ),
         assumptions,
     )
@@ -184,7 +190,9 @@ def predicates(
             dated.setdefault((where, column), []).append(link)
         elif link.kind == "part" and column is not None and link.op:
             out.append((_weekday(link, where, column),))
-        elif link.kind == "number" and column is not None:
+        elif link.kind == "number" and link.grain == "average" and column is not None:
+            out.append((Predicate(where, column, link.op, than="average"),))
+        elif link.kind == "number" and link.op != "nth" and column is not None:
             out.extend((Predicate(where, column, op, value),) for op, value in _comparisons(link, "="))
     for (where, column), periods in dated.items():
         out.extend(_periods(periods, where, column))

@@ -140,6 +140,8 @@ class Writer:
             query.set("order", exp.Order(expressions=order))
         if sketch.limit is not None:
             query.set("limit", exp.Limit(expression=literal(max(int(sketch.limit), 0))))
+        if sketch.offset:
+            query.set("offset", exp.Offset(expression=literal(max(int(sketch.offset), 0))))
         return query
 
     def _on(self, hop: Hop) -> exp.Join:

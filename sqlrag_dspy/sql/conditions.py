@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -100,7 +101,7 @@ def _negated(term: exp.Expr, subquery: Subquery) -> Groups:
 def _opposite(each: Predicate) -> Predicate:
     if each.op not in _OPPOSITE:
         raise Beyond(each.op)
-    return Predicate(each.table, each.column, _OPPOSITE[each.op], each.value, each.part)
+    return replace(each, op=_OPPOSITE[each.op])
 
 
 def _atom(term: exp.Expr) -> list[Predicate]:
@@ -155,6 +156,10 @@ def _is_constant(node: exp.Expr) -> bool:
 def _comparison(left: exp.Expr, op: str, right: exp.Expr) -> list[Predicate]:
     if _is_constant(left) and not _is_constant(right):
         left, op, right = right, _FLIPPED[op], left
+    if isinstance(bare(left), exp.Subquery) and not isinstance(bare(right), exp.Subquery):
+        left, op, right = right, _FLIPPED[op], left
+    if isinstance(bare(right), exp.Subquery):
+        return [_average(field_of(left), op, bare(right).this)]
     left = uncased(left)
     if field_of(left) is not None:
         right = uncased(right)
@@ -189,6 +194,21 @@ def _comparison(left: exp.Expr, op: str, right: exp.Expr) -> list[Predicate]:
             raise Beyond("a wildcard in a plain comparison")
         return [_of(field_of(left.expressions[0]), "like" if op == "=" else "not like", said)]
     raise Beyond("an expression compared")
+
+
+def _average(found: Field | None, op: str, query: exp.Expr) -> Predicate:
+    """`x > (SELECT AVG(x) FROM t)`, over all rows of x's own table."""
+    said = {key for key, value in query.args.items() if value} - {"expressions", "from_"}
+    source = query.args["from_"].this if isinstance(query, exp.Select) and query.args.get("from_") else None
+    shown = query.expressions[0].unalias() if len(query.expressions) == 1 else None
+    inner = field_of(shown.this) if isinstance(shown, exp.Avg) else None
+    if found is None or found.column is None or found.table is None or not found.column.is_number:
+        raise Beyond("compared with a subquery")
+    if said or not isinstance(source, exp.Table) or source.name.casefold() != found.table.name.casefold():
+        raise Beyond("compared with a subquery")
+    if inner is None or inner.table != found.table or inner.column != found.column:
+        raise Beyond("compared with a subquery")
+    return Predicate(found.table.name, found.column.name, op, than="average")
 
 
 def _day_range(table: str, column: str, start: str, end: str) -> list[Predicate]:

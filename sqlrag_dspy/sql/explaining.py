@@ -124,8 +124,12 @@ class _Sentence:
         if sketch.order:
             keys = [f"{self._item(item)}{' descending' if down else ''}" for item, down in sketch.order]
             said = f", ordered by {_listed(keys)}"
-        if limit is not None:
+        if sketch.offset and limit == 1:
+            said += f", number {sketch.offset + 1} only"
+        elif limit is not None:
             said += f", first {limit}" if limit != 1 else ", the first only"
+        if sketch.offset and limit != 1:
+            said += f" after the first {sketch.offset}"
         return said
 
 

@@ -42,7 +42,8 @@ def groups_text(groups: tuple[tuple[Predicate, ...], ...], table: str, catalog: 
     for at, group in enumerate(groups):
         if at in used:
             continue
-        other = _closing(groups, at, used) if len(group) == 1 and group[0].op == ">=" else None
+        opens = len(group) == 1 and group[0].op == ">=" and not group[0].than
+        other = _closing(groups, at, used) if opens else None
         if other is not None:
             used.add(other)
             first, last = group[0], groups[other][0]
@@ -64,6 +65,8 @@ def _closing(groups: tuple[tuple[Predicate, ...], ...], at: int, used: set[int])
         if other in used or other == at or len(group) != 1 or group[0].op not in ("<", "<="):
             continue
         each = group[0]
+        if each.than:
+            continue
         if (each.table, each.column, each.part) == (start.table, start.column, start.part):
             return other
     return None
@@ -90,7 +93,8 @@ def _name(each: Predicate, table: str) -> str:
 
 def predicate_text(each: Predicate, table: str, catalog: Catalog) -> str:
     """One predicate: `word count is more than 500`, `title contains bank`."""
-    name, op, value = _name(each, table), each.op, value_text(each.value)
+    name, op = _name(each, table), each.op
+    value = "the average" if each.than else value_text(each.value)
     if op == "null":
         return f"{name} is missing"
     if op == "not null":

@@ -90,6 +90,8 @@ def predicate(each: Predicate, table: Table, qualify: Qualify, *, ignores_case: 
         return exp.Not(this=like) if each.op == "not like" else like
     if each.op in ("in", "not in"):
         return _among(each, column, node)
+    if each.than and each.op in _ORDERED:
+        return _ORDERED[each.op](this=node, expression=_average(column, table))
     if each.op not in _ORDERED:
         raise SqlRejected(
             f"a predicate has operator {each.op!r}; use = != < <= > >= in, like, null or their negations"
@@ -107,6 +109,16 @@ def predicate(each: Predicate, table: Table, qualify: Qualify, *, ignores_case: 
     if column.is_date:
         return _date(each.op, str(each.value), column, node)
     return _ORDERED[each.op](this=node, expression=value_for(column, each.value))
+
+
+def _average(column: Column, table: Table) -> exp.Expr:
+    """The average of a column over all rows of its table."""
+    if not column.is_number:
+        raise SqlRejected(f"{column.name!r} holds no numbers, so it has no average")
+    name = exp.to_identifier(column.name, quoted=True)
+    source = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    query = exp.Select(expressions=[exp.Avg(this=exp.Column(this=name))], from_=exp.From(this=source))
+    return exp.Subquery(this=query)
 
 
 def _part_value(value: Value, part: Part) -> exp.Expr:

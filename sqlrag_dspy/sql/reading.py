@@ -51,7 +51,7 @@ class _Reader:
             tree = tree.this
         if not isinstance(tree, exp.Select):
             raise Beyond("not one SELECT")
-        if any(tree.args.get(key) for key in ("with_", "qualify", "windows", "offset")):
+        if any(tree.args.get(key) for key in ("with_", "qualify", "windows")):
             raise Beyond("a clause that sketches have not")
         self.tree = tree
         self.catalog = catalog
@@ -85,6 +85,7 @@ class _Reader:
             having=self._having(),
             order=self._order(filters),
             limit=self._limit(),
+            offset=self._offset(),
         )
         if extreme is not None:
             sketch = self._with_extreme(sketch, *extreme)
@@ -132,7 +133,13 @@ class _Reader:
         return Item(outer.table.name, outer.column.name), function_name(call) == "max", groups
 
     def _with_extreme(self, sketch: Sketch, item: Item, greatest: bool, inner: Groups) -> Sketch:
-        if set(inner) != set(sketch.filters) or sketch.group or sketch.order or sketch.limit is not None:
+        if (
+            set(inner) != set(sketch.filters)
+            or sketch.group
+            or sketch.order
+            or sketch.limit is not None
+            or sketch.offset
+        ):
             raise Beyond("an extreme of other rows")
         if sketch.distinct or any(each.aggregate for each in sketch.select) or sketch.share:
             raise Beyond("an extreme under an aggregate")
@@ -310,6 +317,15 @@ class _Reader:
         count = number(limit.args.get("expression") or limit.args.get("count") or exp.null())
         if count is None or not count.isdigit():
             raise Beyond("a limit that is no number")
+        return int(count)
+
+    def _offset(self) -> int:
+        offset = self.tree.args.get("offset")
+        if offset is None:
+            return 0
+        count = number(offset.args.get("expression") or offset.this or exp.null())
+        if count is None or not count.isdigit():
+            raise Beyond("an offset that is no number")
         return int(count)
 
     # --- joins --------------------------------------------------------------------------------------

@@ -56,6 +56,22 @@ def test_restrictions_are_said_and_meant(database):
         assert bool(m.sketch.filters) == (" with more than " in m.question)
 
 
+def test_a_place_and_an_average_are_said_and_meant(database):
+    place = Pattern(q="{nth} {max} {row}", lang="en", order="desc:column", limit="nth", show="key")
+    found = made(database, place, count=20)
+    assert {(m.question.lower(), m.sketch.limit, m.sketch.offset) for m in found} == {
+        (f"{said} longest article", 1, offset)
+        for offset, words in ((1, ("second", "2nd")), (2, ("third", "3rd")))
+        for said in words
+    }
+    pattern = Pattern(q="how many {table}{filters}", lang="en", aggregate="count", show="measure")
+    average = Pattern(q=" with more {unit} than average", lang="en", kind="average", op=">")
+    for m in made(database, pattern, [average], count=30):
+        above = any(p.than == "average" for alternatives in m.sketch.filters for p in alternatives)
+        assert above == ("than average" in m.question)
+        assert read(write(m.sketch, database.catalog), database.catalog) == m.sketch
+
+
 def test_the_same_seed_makes_the_same_questions(database):
     pattern = Pattern(q="{max} {table}", lang="en", order="desc:column", limit="one")
     assert made(database, pattern) == made(database, pattern)

@@ -25,6 +25,8 @@ def spell(link: Link) -> str:
     until = "" if link.upper is None else f"-{link.upper}" if link.kind == "part" else f"..{link.upper}"
     if link.kind == "part":
         return f"part {link.grain} {link.column} {'' if link.value is None else link.value}{until}".strip()
+    if link.grain == "average":
+        return f"number {link.column} {link.op} average"
     return f"number {link.column or '?'} {link.op or '#'} {link.value}{until}"
 
 

@@ -26,6 +26,12 @@ from sqlrag_dspy.link import Linker, mask, mask_words
         ),
         (
             "articles",
+            "the second longest article above average",
+            "the <NUM:nth> <COL:number:max> <TABLE> <AVG:gt>",
+            "the second highest amount records more than average",
+        ),
+        (
+            "articles",
             "el artículo más largo de salud",
             "el <TABLE> <COL:number:max> de <VALUE>",
             "el records highest amount de category",

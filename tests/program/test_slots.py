@@ -3,9 +3,9 @@ from types import SimpleNamespace
 import pytest
 
 from sqlrag_dspy.program import gather
-from sqlrag_dspy.program.skeleton import Skeleton
+from sqlrag_dspy.program.skeleton import Skeleton, open_roles
 from sqlrag_dspy.program.slots import assemble
-from sqlrag_dspy.types import Catalog, Column, Link, Links, Profile, Table
+from sqlrag_dspy.types import Catalog, Column, Link, Links, Predicate, Profile, Table
 
 REPAIRS = Table(
     "repairs",
@@ -49,3 +49,27 @@ def test_groups_without_an_order_come_in_one():
     skeleton = Skeleton("count", "1", "group+measure", "none", "none", "no", "no")
     sketch, _ = assemble(skeleton, links, {0: "group"}, REPAIRS, CATALOG)
     assert [(item.column, descending) for item, descending in sketch.order] == [("category", False)]
+
+
+COST = Link("column", 7, 20, "most expensive", "repairs", "cost", "max", grain="number", concept="price")
+
+
+@pytest.mark.parametrize(("place", "rows"), [(2, (1, 1)), (3, (1, 2)), (1, None)])
+def test_a_place_in_an_order_leaves_out_the_rows_before_it(place, rows):
+    links = Links("second most expensive", (Link("number", 0, 6, "second", op="nth", value=place), COST))
+    skeleton = Skeleton(order="desc:column", limit="nth")
+    sketch, _ = assemble(skeleton, links, {0: "nth", 1: "order"}, REPAIRS, CATALOG)
+    assert (None if sketch is None else (sketch.limit, sketch.offset)) == rows
+
+
+def test_a_place_in_an_order_is_no_limit_and_no_bound():
+    place = Link("number", 0, 6, "second", op="nth", value=2)
+    average = Link("number", 0, 6, "above average", "repairs", "cost", ">", grain="average")
+    assert open_roles(place) == ("nth", "ignore")
+    assert not {"limit", "having"} & set(open_roles(average))
+
+
+def test_an_average_is_compared_with():
+    average = Link("number", 0, 13, "above average", "repairs", "cost", ">", grain="average")
+    sketch, _ = assemble(Skeleton(), Links("above average", (average,)), {0: "filter"}, REPAIRS, CATALOG)
+    assert sketch.filters == ((Predicate("repairs", "cost", ">", than="average"),),)

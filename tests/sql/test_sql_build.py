@@ -249,6 +249,7 @@ FILTERS = st.sampled_from(
         (Predicate("articles", "word_count", ">", 200), Predicate("articles", "zip", "null")),
         (Predicate("articles", "title", "like", "%o%"),),
         (Predicate("articles", "is_open", "=", True),),
+        (Predicate("articles", "word_count", "<=", than="average"),),
     ]
 )
 GROUPS = st.sampled_from(
@@ -280,6 +281,7 @@ def sketches(draw):
         group=group,
         order=order,
         limit=draw(st.sampled_from([None, 1, 3])),
+        offset=draw(st.sampled_from([0, 0, 1])),
     )
 
 

@@ -104,6 +104,12 @@ SELECT id FROM odd_dates WHERE substr(eu, 7, 4) || '-' || substr(eu, 4, 2) || '-
 SELECT substr(eu, 7, 4), COUNT(*) FROM odd_dates GROUP BY 1
 SELECT id FROM odd_dates WHERE eu LIKE '%/2023'
 SELECT id FROM odd_dates WHERE eu = '17/04/2023'
+SELECT title FROM articles ORDER BY word_count DESC LIMIT 1 OFFSET 1
+SELECT title FROM articles ORDER BY word_count LIMIT 3 OFFSET 2
+SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM articles)
+SELECT COUNT(*) FROM articles WHERE (SELECT AVG(a.word_count) FROM articles a) >= word_count AND zip <> '1'
+SELECT title FROM articles WHERE NOT (word_count < (SELECT AVG(word_count) FROM articles))
+SELECT customer FROM orders WHERE id IN (SELECT order_id FROM line WHERE id < (SELECT AVG(id) FROM line))
 SELECT id FROM log WHERE seen LIKE '% 2023 %'
 SELECT id FROM log WHERE seen LIKE '% Apr 2023%'
 SELECT id FROM log WHERE seen LIKE '02 May 2023 %'
@@ -146,7 +152,9 @@ def test_duckdb_is_read_too(statement, count, duck):
 
 
 BEYOND = """
-SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM articles)
+SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM articles WHERE zip = '1')
+SELECT title FROM articles WHERE word_count > (SELECT AVG(amount) FROM orders)
+SELECT title FROM articles WHERE word_count > (SELECT AVG(x) FROM n)
 SELECT title FROM articles UNION SELECT customer FROM orders
 WITH t AS (SELECT title FROM articles) SELECT title FROM t
 SELECT title FROM (SELECT title FROM articles) AS t
@@ -163,7 +171,6 @@ SELECT customer FROM orders WHERE id IN (SELECT order_id FROM line GROUP BY orde
 SELECT o.customer FROM orders o LEFT JOIN line l ON l.order_id = o.id
 SELECT o.customer FROM orders o JOIN line l ON l.id = o.id
 SELECT a.x FROM n a JOIN n b ON a.x = b.x
-SELECT title FROM articles LIMIT 3 OFFSET 2
 SELECT title FROM articles WHERE word_count = length(title)
 SELECT title FROM articles WHERE (article_category = 'a' AND word_count = 1) OR word_count = 2
 SELECT authors FROM articles ORDER BY authors
