@@ -223,4 +223,5 @@ def model(settings: Settings) -> Check:
         from sqlrag_dspy import lm
 
         lm.connect(name)
-        yield Finding("model", "ok", f"{name}: a key is set (not called)")
+        told = "the file is there (not loaded)" if name.startswith("gguf:") else "a key is set (not called)"
+        yield Finding("model", "ok", f"{name}: {told}")

@@ -10,12 +10,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from sqlrag_dspy.errors import LmError
 from sqlrag_dspy.lm.account import account, check_address
 
-EXAMPLES = "'gemini/gemini-2.5-flash' or 'openai/gpt-4o-mini'"
+EXAMPLES = "'gemini/gemini-2.5-flash', 'openai/gpt-4o-mini' or 'gguf:/path/model.gguf'"
 _ACCOUNT_OPTIONS = ("api_key", "vertexai", "project", "location")
 _LM_OPTIONS = frozenset(
     {
@@ -31,39 +32,43 @@ def connect(
     *,
     cache: bool = True,
     timeout: float = 60.0,
+    threads: int | None = None,
     environ: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
     """The `dspy.LM` of that name; no network, and `dspy.configure` is not called.
 
     `gemini/MODEL` goes through google-genai (`GenaiEngine`), with GEMINI_API_KEY or GOOGLE_API_KEY, or over
-    Vertex AI when GOOGLE_GENAI_USE_VERTEXAI is set; every other name is DSPy's own. `timeout` is in seconds
+    Vertex AI when GOOGLE_GENAI_USE_VERTEXAI is set; `gguf:FILE` runs in this process (`LlamaEngine`), on at most
+    `threads` processors and with a `context` of so many tokens; every other name is DSPy's own. `timeout` is in seconds
     an attempt; where it may pass, the call is tried once more (Gemini, which says how long to wait: three
     times), so that a lost server is noticed within seconds. `options` go to `dspy.LM` (temperature,
     max_tokens, num_retries, …); `api_base` (or `base_url`)
     and `api_key` override the environment, which `environ` replaces.
 
-    Raises LmError for an empty or unknown name, a missing key (naming its variables), a `gguf:` file, an
-    address that is not a URL, and an option that the model cannot take.
+    Raises LmError for an empty or unknown name, a missing key (naming its variables), a file that is no model or
+    cannot be run here, an address that is not a URL, and an option that the model cannot take.
     """
     if not isinstance(name, str) or not name.strip():
         raise LmError(f"no language model is named; give lm a name such as {EXAMPLES}")
     name = name.strip()
-    if name.startswith("gguf:"):
-        raise LmError(
-            f"{name}: GGUF files are not run in process by this version; serve the file "
-            f"('llama-server -m {name[5:] or 'MODEL.gguf'} --port 8080') and set lm = \"openai/local\" "
-            "with OPENAI_API_BASE=http://127.0.0.1:8080/v1"
-        )
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
         raise LmError(f"timeout is {timeout!r}; give a number of seconds above 0")
     if "base_url" in options:
         options["api_base"] = options.pop("base_url")
     if options.get("api_base") is not None:
         check_address(str(options["api_base"]))
+    if name.startswith("gguf:"):
+        return _gguf(name, cache=cache, timeout=timeout, threads=threads, options=options)
     if name.startswith("gemini/"):
         return _gemini(name, cache=cache, timeout=timeout, environ=environ, options=options)
     return _other(name, cache=cache, timeout=timeout, environ=environ, options=options)
+
+
+def adapter_of(lm: Any) -> Any:
+    """The DSPy adapter that serves `lm` best, None for DSPy's own choice."""
+    make = getattr(getattr(lm, "engine", None), "adapter", None)
+    return make() if callable(make) else None
 
 
 def _gemini(
@@ -75,10 +80,7 @@ def _gemini(
     first_wait = float(options.pop("first_wait", 1.0))
     who = account(environ, base_url=options.pop("api_base", None), timeout=timeout, **given)
     who.check(name)
-    if unknown := sorted(options.keys() - _LM_OPTIONS):
-        raise LmError(
-            f"{name} takes no option {unknown[0]!r}; known options: {', '.join(sorted(_LM_OPTIONS))}"
-        )
+    _check_options(name, options, _LM_OPTIONS)
 
     from sqlrag_dspy.lm.genai import AsyncGenaiEngine, GenaiEngine
 
@@ -89,6 +91,49 @@ def _gemini(
         async_engine=AsyncGenaiEngine(who, first_wait=first_wait),
         **options,
     )
+
+
+def _gguf(name: str, *, cache: bool, timeout: float, threads: int | None, options: dict[str, Any]) -> Any:
+    place = name.removeprefix("gguf:").strip()
+    if not place:
+        raise LmError(f"{name!r} names no file; write it like 'gguf:/path/model.gguf'")
+    from dspy import lm15
+
+    from sqlrag_dspy.lm import gguf
+    from sqlrag_dspy.lm.llama import AsyncLlamaEngine, LlamaEngine
+
+    context = options.pop("context", gguf.CONTEXT)
+    if not _is_count(context) or not _is_count(threads or 1):
+        raise LmError(f"{name}: context ({context!r}) and threads ({threads!r}) are whole numbers above 0")
+    _check_options(name, options, _LM_OPTIONS - {"reasoning_effort"})
+    processors = min(threads or gguf.THREADS, os.cpu_count() or 1)
+    file = gguf.ModelFile(str(Path(place).expanduser().absolute()), context=context, threads=processors)
+    try:
+        file.check()
+        gguf.library()
+    except lm15.ConfigurationError as error:
+        raise LmError(error.message) from error
+    options.setdefault("num_retries", 0)  # what failed here fails again
+    if options.get("temperature") == 0:
+        del options["temperature"]  # the engine's own default; DSPy would warn of it beside the next line
+    # DSPy's cache knows a model by its name; a file that was replaced is another model.
+    options.setdefault("rollout_id", gguf.identity(file.path))
+    return _lm(
+        name,
+        cache=cache,
+        engine=LlamaEngine(file, timeout=timeout),
+        async_engine=AsyncLlamaEngine(file, timeout=timeout),
+        **options,
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _check_options(name: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
+    if unknown := sorted(options.keys() - known):
+        raise LmError(f"{name} takes no option {unknown[0]!r}; known options: {', '.join(sorted(known))}")
 
 
 def _other(

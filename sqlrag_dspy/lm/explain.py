@@ -14,7 +14,7 @@ _REMEDIES = {
     "timeout": "raise the time-out, or use a faster model",
     "transport": "check the network and the model's address",
     "server": "try again later",
-    "context_length": "ask about less text, or use a model with a larger context",
+    "context_window_exceeded": "ask about less text, or use a model with a larger context",
     "unsupported_model": "check the model's name",
 }
 

@@ -238,8 +238,10 @@ def load(
         # needs them, which most sql questions and declines do not.
         from sqlrag_dspy.program.rag import SqlRag
 
+        threads = chosen.limits.threads
         rag = SqlRag(
-            lm=_engine(lm or chosen.lm or None), lm_small=_engine(lm_small or chosen.lm_small or None)
+            lm=_engine(lm or chosen.lm or None, threads),
+            lm_small=_engine(lm_small or chosen.lm_small or None, threads),
         )
         card = restore(rag, folder)
         then = card.schemas.get(database.name, database.catalog.fingerprint)
@@ -261,9 +263,9 @@ def _is_same(columns: dict[str, list[str]] | None, catalog: Catalog) -> bool:
     return 2 * len(kept) >= len(known)
 
 
-def _engine(lm: Any) -> Any:
+def _engine(lm: Any, threads: int) -> Any:
     if lm is None or lm == "dspy" or not isinstance(lm, str):
         return lm
     from sqlrag_dspy.lm import connect
 
-    return connect(lm)
+    return connect(lm, threads=threads)

@@ -5,6 +5,7 @@ Leaves out the tasks themselves (`signatures`).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlrag_dspy.program.inquiry import Inquiry, describe_link
@@ -18,8 +19,16 @@ BUDGET = 6000
 EVIDENCE = 6000
 """Characters of evidence, about 1,500 tokens."""
 
+_FENCED = re.compile(
+    r"(?:\A|\n)[ \t]*```(?:sql\b|\w*(?=\n))?(.*?)(?:```[ \t]*(?:\n|\Z)|\Z)", re.DOTALL | re.IGNORECASE
+)
 _LOST = "the model was lost: it failed to "
-_LASTING = frozenset({"auth", "billing", "rate_limit", "timeout", "transport", "server", "unsupported_model"})
+_LASTING = frozenset(
+    {
+        *("auth", "billing", "rate_limit", "timeout", "transport", "server"),
+        *("unsupported_model", "configuration", "not_configured"),
+    }
+)
 """Codes of failures that DSPy has retried, or that no second call can mend."""
 
 
@@ -81,17 +90,23 @@ def describe_table(table: Table) -> str:
 
 
 def describe_schema(catalog: Catalog, links: Links | None = None) -> str:
-    """The schema in at most `BUDGET` characters, the tables that the question names first."""
+    """The schema in at most `BUDGET` characters; where not all tables fit, those that the question names.
+
+    The tables that are shown stand in the order of the catalog, whatever the question: a model that has read
+    the same schema before need not read it again.
+    """
     named = {link.table for link in links.chosen if link.table} if links is not None else set()
     ordered = sorted(catalog.tables, key=lambda t: (t.name not in named, not t.text_columns))
-    text = ""
+    shown: dict[str, str] = {}
     for table in ordered:
         described = describe_table(table)
-        if text and len(text) + len(described) > BUDGET:
-            text += f"\n({len(ordered) - text.count('table ')} more tables left out)"
+        if shown and sum(map(len, shown.values())) + len(shown) + len(described) > BUDGET:
             break
-        text += ("\n" if text else "") + described
-    return plain(text)
+        shown[table.name] = described
+    lines = [shown[table.name] for table in catalog.tables if table.name in shown]
+    if left := len(ordered) - len(shown):
+        lines.append(f"({left} more tables left out)")
+    return plain("\n".join(lines))
 
 
 def describe_links(links: Links) -> str:
@@ -100,9 +115,8 @@ def describe_links(links: Links) -> str:
 
 
 def bare(text: str) -> str:
-    """SQL without a code fence around it or a semicolon after it."""
+    """SQL without the words and the code fence around it, or a semicolon after it."""
     text = (text or "").strip()
-    if text.startswith("```"):
-        text = text.strip("`").strip()
-        text = text[3:].lstrip() if text[:3].casefold() == "sql" else text
-    return text.rstrip(";").strip()
+    if (fenced := _FENCED.search(text)) is not None:
+        text = fenced[1]
+    return text.strip().rstrip(";").strip()

@@ -175,5 +175,13 @@ class Engine:
         return dspy.settings.lm if self.lm == "dspy" else self.lm
 
     def running(self) -> Any:
-        """A context in which DSPy's predictors use this LM."""
-        return dspy.context(lm=self.current()) if self.is_set else dspy.context()
+        """A context in which DSPy's predictors use this LM, and the adapter that serves it best.
+
+        An adapter that the application chose stands.
+        """
+        lm = self.current()
+        if lm is None:
+            return dspy.context()
+        from sqlrag_dspy.lm import adapter_of
+
+        return dspy.context(lm=lm, adapter=dspy.settings.adapter or adapter_of(lm))

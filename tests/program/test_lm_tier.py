@@ -315,3 +315,57 @@ def test_nothing_but_the_command_line_configures_dspy():
     calls = re.compile(r"(dspy|settings)\.configure\(")
     found = [str(path) for path in package.rglob("*.py") if calls.search(path.read_text(encoding="utf-8"))]
     assert [path for path in found if "/cli/" not in path] == []
+
+
+# --- the form of a call -----------------------------------------------------------------------------
+
+
+def test_a_model_is_spoken_to_in_the_form_that_serves_it_best(make, monkeypatch):
+    from sqlrag_dspy.lm.compact import CompactAdapter
+
+    def short_of(lm):
+        with make(lm=lm).engine.running():
+            return dspy.settings.adapter
+
+    lm = scripted(route="sql")
+    assert short_of(lm) is None
+    monkeypatch.setattr(type(lm.script), "adapter", staticmethod(CompactAdapter), raising=False)
+    assert isinstance(short_of(lm), CompactAdapter)
+    with dspy.context(adapter=dspy.JSONAdapter()):
+        assert isinstance(short_of(lm), dspy.JSONAdapter)  # the application's choice stands
+    assert dspy.settings.adapter is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        RIGHT,
+        f"{RIGHT};",
+        f"```sql\n{RIGHT};\n```",
+        f"```{RIGHT}```",
+        f"Certainly! This counts them:\n\n```sql\n{RIGHT};\n```\nIt uses COUNT.",
+        f"```sqlite\n{RIGHT}",
+    ],
+)
+def test_the_words_around_a_statement_are_left_out(ask, rag, said):
+    answer, _ = ask(COUNT, route="sql", sql=said)
+    assert answer.rows == rag.ask(COUNT).rows
+    assert answer.attempts == 1
+
+
+def test_a_fence_inside_a_string_is_text(ask):
+    answer, _ = ask(COUNT, route="sql", sql="SELECT COUNT(*) FROM articles WHERE title LIKE '%```%'")
+    assert answer.rows == [[0]]
+
+
+def test_two_questions_meet_the_same_schema_in_the_same_order(make):
+    script = scripted(route="decline").script
+    lm = dspy.LM("scripted/model", engine=script, cache=False, num_retries=0)
+    rag = make(lm=lm, thresholds=CLOSED)
+    rag.ask(COUNT)
+    rag.ask("who wrote about refugees")
+    schemas = [
+        prompt.rpartition("[[ ## database_schema ## ]]")[2].partition("[[ ## question ## ]]")[0]
+        for prompt in script.prompts
+    ]
+    assert schemas[0] == schemas[1]
