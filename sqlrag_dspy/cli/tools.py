@@ -101,7 +101,8 @@ def compute(database: Database, statement: str) -> dict[str, Any]:
 
     query = database.check(statement)
     rows = database.run(query)
-    warnings = [*query.warnings, *sql.lint(query, database.catalog)]
+    most = database.settings.limits.rows
+    warnings = [*query.warnings, *sql.lint(query, database.catalog, database.run, limit=most)]
     if not rows.values:
         warnings += sql.explain_empty(query, database.catalog, database.run)
     return {

@@ -72,7 +72,8 @@ def run(inquiry: Inquiry, text: str) -> Evidence:
         rows = database.run(query)
         step.output = f"{len(rows.values)} rows" + (" (cut)" if rows.truncated else "")
     inquiry.warnings.extend(query.warnings)
-    inquiry.warnings.extend(sql_room.lint(query, database.catalog))
+    most = database.settings.limits.rows
+    inquiry.warnings.extend(sql_room.lint(query, database.catalog, database.run, limit=most))
     notes = [] if rows.values else list(sql_room.explain_empty(query, database.catalog, database.run))
     return Evidence(sql=query, rows=rows, notes=notes)
 

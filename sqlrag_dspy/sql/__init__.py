@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.checking import check
     from sqlrag_dspy.sql.emptiness import explain_empty
     from sqlrag_dspy.sql.explaining import explain
-    from sqlrag_dspy.sql.linting import lint
+    from sqlrag_dspy.sql.linting import lint, notices
     from sqlrag_dspy.sql.reading import read
     from sqlrag_dspy.sql.ties import ranking
 
@@ -26,6 +26,7 @@ _HOMES = {
     "keys_query": "building",
     "keys_where": "building",
     "lint": "linting",
+    "notices": "linting",
     "ranking": "ties",
     "read": "reading",
     "write": "building",
@@ -38,6 +39,7 @@ __all__ = [
     "keys_query",
     "keys_where",
     "lint",
+    "notices",
     "ranking",
     "read",
     "write",

@@ -35,8 +35,11 @@ def ranking(sql: str, *, dialect: str = "sqlite") -> tuple[int, str] | None:
 
 def _meant(ordered: exp.Expr, tree: exp.Select, named: dict[str, exp.Expr]) -> exp.Expr:
     """What an item of ORDER BY stands for: a place in the list, an alias, or itself."""
-    if isinstance(ordered, exp.Literal) and not ordered.is_string:
-        item: exp.Expr = tree.expressions[int(ordered.this) - 1].unalias()
+    if isinstance(ordered, exp.Literal) and str(ordered.this).isdigit() and not ordered.is_string:
+        place = int(ordered.this)
+        item: exp.Expr = (
+            tree.expressions[place - 1].unalias() if 0 < place <= len(tree.expressions) else ordered
+        )
         return item
     if isinstance(ordered, exp.Column) and not ordered.table and ordered.name in named:
         return named[ordered.name]

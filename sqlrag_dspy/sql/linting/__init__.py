@@ -1,0 +1,87 @@
+"""SQL that runs but is quietly wrong, and what to write instead. One file, one kind of mistake.
+
+Certain mistakes are repaired or refused by `check`; these are only likely, so the query runs and the advice goes
+with the answer. Most lints read the statement and the catalog alone; what they can only suspect they look up in
+the data, when a function to run checked SQL is passed in, and say nothing where the data clear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.checking import resolved
+from sqlrag_dspy.sql.linting.contradiction import contradiction
+from sqlrag_dspy.sql.linting.count_nulls import count_nulls
+from sqlrag_dspy.sql.linting.cut_tie import cut_tie
+from sqlrag_dspy.sql.linting.date_form import date_form
+from sqlrag_dspy.sql.linting.division import division
+from sqlrag_dspy.sql.linting.fan_out import fan_out
+from sqlrag_dspy.sql.linting.last_day import last_day
+from sqlrag_dspy.sql.linting.namesakes import namesakes
+from sqlrag_dspy.sql.linting.null_average import null_average
+from sqlrag_dspy.sql.linting.null_order import null_order
+from sqlrag_dspy.sql.linting.null_rows import negation, not_in
+from sqlrag_dspy.sql.linting.out_of_range import out_of_range
+from sqlrag_dspy.sql.linting.spelling import fold, spelling, stored_spelling
+from sqlrag_dspy.sql.linting.statement import Notice, Rule, Statement
+from sqlrag_dspy.sql.probing import Probe
+from sqlrag_dspy.types import Catalog, CheckedSql, Rows
+
+__all__ = ["LINTS", "Notice", "fold", "lint", "notices", "stored_spelling"]
+
+LINTS: tuple[tuple[str, Rule], ...] = (
+    ("fan-out", fan_out),
+    ("spelling", spelling),
+    ("contradiction", contradiction),
+    ("not-in-null", not_in),
+    ("date-form", date_form),
+    ("last-day", last_day),
+    ("out-of-range", out_of_range),
+    ("namesakes", namesakes),
+    ("division", division),
+    ("null-order", null_order),
+    ("cut-tie", cut_tie),
+    ("count-nulls", count_nulls),
+    ("null-average", null_average),
+    ("null-negation", negation),
+)
+"""Every lint, most serious first: wrong numbers, then nothing found, then rows that are chance or missing."""
+
+
+def lint(
+    query: CheckedSql,
+    catalog: Catalog,
+    run: Callable[[CheckedSql], Rows] | None = None,
+    *,
+    limit: int = 1000,
+) -> tuple[str, ...]:
+    """Advice on a checked query, most serious first, each once; () when nothing looks wrong.
+
+    `run` executes a checked query, and `limit` is what `check` was given; see `notices`.
+    """
+    return tuple(dict.fromkeys(each.advice for each in notices(query, catalog, run, limit=limit)))
+
+
+def notices(
+    query: CheckedSql,
+    catalog: Catalog,
+    run: Callable[[CheckedSql], Rows] | None = None,
+    *,
+    limit: int = 1000,
+) -> tuple[Notice, ...]:
+    """What each lint says of a checked query, in the order of LINTS.
+
+    With `run`, suspicions are looked up: some forty short queries at most, none more after one ran out of time.
+    Without it ties are not seen, and missing values are told as the profile suspects them.
+    """
+    try:
+        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+    except (SqlRejected, RecursionError):
+        return ()
+    statement = Statement(tree, catalog, Probe(tree, catalog, run), limit)
+    found: dict[Notice, None] = {}
+    for name, rule in LINTS:
+        for advice in rule(statement):
+            found.setdefault(Notice(name, advice))
+    return tuple(found)
