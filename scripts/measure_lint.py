@@ -32,7 +32,7 @@ def main() -> None:
     queries = [json.loads(line) for line in text.splitlines()]
     sources: dict[str, Source] = {}
     fired: Counter[str] = Counter()
-    asked = warned = 0
+    asked = warned = told = 0
     for query in queries:
         if not (query["strict"] or arguments.all):
             continue
@@ -46,18 +46,20 @@ def main() -> None:
         except SqlRagError as error:
             print(f"{query['id']}  not checked: {error}\n")
             continue
-        warned += bool(found)
+        warned += any(not each.is_note for each in found)
+        told += bool(found)
         fired.update({each.lint for each in found})
         if found:
             print(f"{query['id']}  {query['question']}\n  {query['gold_sql']}")
             for each in found:
-                print(f"  {each.lint}: {each.advice}")
+                print(f"  {each.lint}{' (note)' if each.is_note else ''}: {each.advice}")
             print()
     for source in sources.values():
         source.close()
     for lint, count in fired.most_common():
         print(f"{lint:15} {count:4} of {asked}  {count / asked:.1%}")
-    print(f"{'any':15} {warned:4} of {asked}  {warned / asked:.1%}")
+    print(f"{'any warning':15} {warned:4} of {asked}  {warned / asked:.1%}")
+    print(f"{'notes as well':15} {told:4} of {asked}  {told / asked:.1%}")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def compute(database: Database, statement: str) -> dict[str, Any]:
     rows = database.run(query)
     most = database.settings.limits.rows
     warnings = [*query.warnings, *sql.lint(query, database.catalog, database.run, limit=most)]
-    if not rows.values:
+    if sql.is_empty(rows):
         warnings += sql.explain_empty(query, database.catalog, database.run)
     return {
         "columns": list(rows.columns),

@@ -74,7 +74,8 @@ def run(inquiry: Inquiry, text: str) -> Evidence:
     inquiry.warnings.extend(query.warnings)
     most = database.settings.limits.rows
     inquiry.warnings.extend(sql_room.lint(query, database.catalog, database.run, limit=most))
-    notes = [] if rows.values else list(sql_room.explain_empty(query, database.catalog, database.run))
+    is_empty = sql_room.is_empty(rows)
+    notes = sql_room.explain_empty(query, database.catalog, database.run) if is_empty else []
     return Evidence(sql=query, rows=rows, notes=notes)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlrag_dspy.sql.building import keys_query, keys_where, write
     from sqlrag_dspy.sql.checking import check
-    from sqlrag_dspy.sql.emptiness import explain_empty
+    from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
     from sqlrag_dspy.sql.explaining import explain
     from sqlrag_dspy.sql.linting import lint, notices
     from sqlrag_dspy.sql.reading import read
@@ -23,6 +23,7 @@ _HOMES = {
     "check": "checking",
     "explain": "explaining",
     "explain_empty": "emptiness",
+    "is_empty": "emptiness",
     "keys_query": "building",
     "keys_where": "building",
     "lint": "linting",
@@ -36,6 +37,7 @@ __all__ = [
     "check",
     "explain",
     "explain_empty",
+    "is_empty",
     "keys_query",
     "keys_where",
     "lint",

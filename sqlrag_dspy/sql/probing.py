@@ -36,6 +36,11 @@ class Probe:
         """Whether a further probe may be run at all."""
         return self._run is not None and self._left > 0
 
+    def named(self, name: str) -> exp.Query | None:
+        """The query that a WITH clause of the statement calls so."""
+        clauses = self._with.expressions if self._with is not None else []
+        return next((each.this for each in clauses if each.alias.casefold() == name.casefold()), None)
+
     def rows(self, query: exp.Query | str) -> Rows | None:
         """What the query gives; None when it is refused, fails, or may not be run."""
         if self._run is None or self._left <= 0:

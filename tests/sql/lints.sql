@@ -22,6 +22,8 @@ SELECT c.id, AVG(n.age) FROM course c JOIN enrolment e ON e.course_id = c.id JOI
 SELECT SUM(p.amount) FROM purchase p JOIN (SELECT purchase_id, COUNT(*) AS lines FROM purchase_line GROUP BY purchase_id) l ON l.purchase_id = p.id -- none fan-out
 SELECT SUM(p.amount) FROM purchase p JOIN (SELECT DISTINCT purchase_id FROM purchase_line) l ON l.purchase_id = p.id -- none fan-out
 SELECT SUM(p.amount) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id WHERE l.product = 'glue' -- none fan-out
+SELECT 100.0 * SUM(p.status = 'paid') / COUNT(*) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
+SELECT SUM(CASE WHEN p.status = 'paid' THEN 1 ELSE 0 END) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
 SELECT SUM(p.quantity * l.price) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
 WITH big AS (SELECT DISTINCT purchase_id FROM purchase_line WHERE price > 20) SELECT SUM(p.amount) FROM purchase p JOIN big ON big.purchase_id = p.id -- none fan-out
 
@@ -164,6 +166,8 @@ SELECT COUNT(*) FROM purchase WHERE coupon LIKE '%' -- out-of-range
 SELECT COUNT(*) FROM person WHERE age BETWEEN 70 AND 80 -- out-of-range
 SELECT COUNT(*) FROM book WHERE copies = 9 -- out-of-range
 SELECT COUNT(*) FROM visit WHERE day > '2023-06-01' -- out-of-range
+SELECT COUNT(*) FROM purchase WHERE placed < '2022-01-01' OR placed >= '2024-01-01' -- out-of-range
+SELECT COUNT(*) FROM purchase WHERE placed < '2023-02-01' OR placed >= '2024-01-01' -- none out-of-range
 SELECT COUNT(*) FROM person WHERE age > 50 -- none out-of-range
 SELECT COUNT(*) FROM purchase WHERE amount > 0 -- none out-of-range
 SELECT COUNT(*) FROM purchase WHERE placed >= '2023-01-01' AND placed < '2024-01-01' -- none out-of-range
@@ -219,6 +223,7 @@ SELECT age / 10, COUNT(*) FROM person GROUP BY 1 -- none division
 SELECT CAST(pages / copies AS INTEGER) FROM book -- none division
 SELECT 100.0 * SUM(status = 'paid') / COUNT(*) FROM purchase -- none division
 SELECT SUM(quantity) * 1.0 / COUNT(*) FROM purchase -- none division
+SELECT (CAST(strftime('%m', placed) AS INTEGER) + 2) / 3, COUNT(*) FROM purchase GROUP BY 1 -- none division
 SELECT (pages - pages % copies) / copies FROM book -- none division
 
 -- null-order
@@ -277,13 +282,14 @@ SELECT COUNT(*) FROM person -- none count-nulls
 SELECT COUNT(id) FROM person -- none count-nulls
 SELECT COUNT(age) FROM person WHERE age > 30 -- none count-nulls
 SELECT COUNT(age), COUNT(*) FROM person -- none count-nulls
+SELECT 100.0 * SUM(discount > 5) / COUNT(discount) FROM purchase -- none count-nulls
 SELECT COUNT(coupon) FROM purchase WHERE coupon IS NOT NULL -- none count-nulls
 SELECT COUNT(nickname) FROM person -- none count-nulls
 SELECT COUNT(DISTINCT city) FROM person -- none count-nulls
 SELECT n.id, COUNT(p.id) FROM person n LEFT JOIN purchase p ON p.person_id = n.id GROUP BY n.id -- none count-nulls
 SELECT p.id, COUNT(*) FROM purchase p LEFT JOIN purchase_line l ON l.purchase_id = p.id GROUP BY p.id -- none count-nulls
 SELECT n.id, COUNT(*) FROM person n JOIN purchase p ON p.person_id = n.id GROUP BY n.id -- none count-nulls
-SELECT n.id, COUNT(*) FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.amount > 5 GROUP BY n.id -- none count-nulls
+SELECT n.id, COUNT(*) FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.amount > 15 GROUP BY n.id -- none count-nulls
 SELECT COUNT(age) FROM person WHERE country = 'BE' -- none count-nulls
 
 -- null-average

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 from sql_databases import CATALOG, lines, open_duckdb, runner
 
 from sqlrag_dspy.errors import QueryFailed
-from sqlrag_dspy.settings import Limits
-from sqlrag_dspy.source import open_source
 from sqlrag_dspy.sql import check, notices
 from sqlrag_dspy.sql.linting import LINTS
 
@@ -25,16 +22,6 @@ NEAR = [
     for statement, reason in CASES
     if (statement, reason) not in FIRING
 ]
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    path = tmp_path_factory.mktemp("lint") / "shop.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript((HERE / "lint_database.sql").read_text(encoding="utf-8"))
-    connection.close()
-    with open_source(str(path), limits=Limits()) as source:
-        yield source
 
 
 def named(shop, statement):

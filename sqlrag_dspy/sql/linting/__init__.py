@@ -23,12 +23,12 @@ from sqlrag_dspy.sql.linting.null_average import null_average
 from sqlrag_dspy.sql.linting.null_order import null_order
 from sqlrag_dspy.sql.linting.null_rows import negation, not_in
 from sqlrag_dspy.sql.linting.out_of_range import out_of_range
-from sqlrag_dspy.sql.linting.spelling import fold, spelling, stored_spelling
+from sqlrag_dspy.sql.linting.spelling import fold, nearest_stored, spelling, stored_spelling
 from sqlrag_dspy.sql.linting.statement import Notice, Rule, Statement
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
-__all__ = ["LINTS", "Notice", "fold", "lint", "notices", "stored_spelling"]
+__all__ = ["LINTS", "NOTES", "Notice", "fold", "lint", "nearest_stored", "notices", "stored_spelling"]
 
 LINTS: tuple[tuple[str, Rule], ...] = (
     ("fan-out", fan_out),
@@ -48,6 +48,9 @@ LINTS: tuple[tuple[str, Rule], ...] = (
 )
 """Every lint, most serious first: wrong numbers, then nothing found, then rows that are chance or missing."""
 
+NOTES = frozenset({"null-average", "null-negation"})
+"""Lints that say which rows are passed over because a value is missing, which is mostly what was meant."""
+
 
 def lint(
     query: CheckedSql,
@@ -58,9 +61,12 @@ def lint(
 ) -> tuple[str, ...]:
     """Advice on a checked query, most serious first, each once; () when nothing looks wrong.
 
+    What is only a note begins with `note: `.
+
     `run` executes a checked query, and `limit` is what `check` was given; see `notices`.
     """
-    return tuple(dict.fromkeys(each.advice for each in notices(query, catalog, run, limit=limit)))
+    found = notices(query, catalog, run, limit=limit)
+    return tuple(dict.fromkeys(f"note: {each.advice}" if each.is_note else each.advice for each in found))
 
 
 def notices(
@@ -83,5 +89,5 @@ def notices(
     found: dict[Notice, None] = {}
     for name, rule in LINTS:
         for advice in rule(statement):
-            found.setdefault(Notice(name, advice))
+            found.setdefault(Notice(name, advice, name in NOTES))
     return tuple(found)

@@ -52,11 +52,12 @@ def _is_filtered(call: exp.Expr, column: exp.Expr) -> bool:
 
 
 def _is_mean(call: exp.Expr, column: exp.Expr) -> bool:
-    """Whether the count divides the sum of the same column: the mean of what is known, on purpose."""
+    """Whether the count divides a sum over the same column: a mean or share of what is known, on purpose."""
     division = call.find_ancestor(exp.Div, exp.IntDiv)
     if division is None:
         return False
-    return any(place_of(each.this) == place_of(column) for each in division.this.find_all(exp.Sum))
+    sums = division.this.find_all(exp.Sum)
+    return any(place_of(each) == place_of(column) for total in sums for each in total.find_all(exp.Column))
 
 
 def _without_partner(statement: Statement, select: exp.Select) -> Iterator[str]:

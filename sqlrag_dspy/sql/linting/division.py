@@ -31,7 +31,9 @@ def _loses(node: exp.IntDiv) -> bool:
     dividend = bare(node.this)
     if any(is_aggregate(each) for each in dividend.walk()):
         return True
-    return isinstance(dividend, exp.Add) and len(list(dividend.find_all(exp.Column))) > 1
+    if not isinstance(dividend, exp.Add):
+        return False
+    return all(side.find(exp.Column) is not None for side in (dividend.this, dividend.expression))
 
 
 def _is_whole(dividend: exp.Expr, divisor: exp.Expr) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import number, string, uncased
+from sqlrag_dspy.sql.comparing import bare, number, string, uncased
 from sqlrag_dspy.sql.joins import is_unique
-from sqlrag_dspy.sql.kinds import field_of
+from sqlrag_dspy.sql.kinds import field_of, kind_of
 from sqlrag_dspy.sql.linting.statement import (
     Statement,
     meant,
@@ -36,6 +36,8 @@ def fan_out(statement: Statement) -> Iterator[str]:
             inner = call.this
             if not own(call, select) or not isinstance(inner, exp.Expr) or isinstance(inner, exp.Distinct):
                 continue
+            if _is_condition(inner):
+                continue
             summed = sources_used(inner) & set(sources)
             first = sources.get(min(summed)) if summed else None
             if not isinstance(first, Table) or (
@@ -45,6 +47,19 @@ def fan_out(statement: Statement) -> Iterator[str]:
             other = _multiplier(summed, sources, links, fixed, believes=not statement.probe.can_run)
             if other is not None and _is_repeated(statement, select, summed, sources) is not False:
                 yield _advice(call, first.name, other)
+
+
+def _is_condition(inner: exp.Expr) -> bool:
+    """Whether a sum adds ones and zeros: then it counts joined rows, as COUNT(*) does."""
+    inner = bare(inner)
+    if isinstance(inner, exp.Cast):
+        return _is_condition(inner.this)
+    if isinstance(inner, exp.Case | exp.If):
+        branches = inner.args.get("ifs") or [inner]
+        results = [each.args.get("true") for each in branches]
+        default = inner.args.get("default") or inner.args.get("false")
+        return all(number(each) is not None for each in [*results, default] if each is not None)
+    return kind_of(inner) == "boolean"
 
 
 def _advice(call: exp.Expr, table: str, other: str) -> str:

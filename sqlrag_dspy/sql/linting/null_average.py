@@ -19,8 +19,8 @@ def null_average(statement: Statement) -> Iterator[str]:
             found = field_with_column(column)
             if found is not None and own(call, select) and is_missing(statement, select, column):
                 yield (
-                    f"AVG leaves out the rows where {said(found)} is missing; "
-                    f'use AVG(COALESCE("{found.name}", 0)) if they count as zero'
+                    f"AVG is over the rows that have {said(found)}, and some have none; "
+                    f'use AVG(COALESCE("{found.name}", 0)) if those count as zero'
                 )
         for node in select.find_all(exp.Div, exp.IntDiv):
             total, count = _aggregate(node.this, exp.Sum), _aggregate(node.expression, exp.Count)

@@ -20,6 +20,7 @@ from sqlrag_dspy.sql.linting.statement import (
     said,
     terms_of,
 )
+from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Column
 
 LISTED = 12
@@ -90,25 +91,30 @@ def matches(pattern: str, text: str, *, exact: bool) -> bool:
 
 
 def _ranges(select: exp.Select) -> Iterator[str]:
-    conditions = [select.args[key].this for key in ("where", "having") if select.args.get(key) is not None]
-    conditions += [
-        join.args["on"] for join in select.args.get("joins") or () if join.args.get("on") is not None
-    ]
-    kept = {id(term) for term in map(bare, terms_of(select))}
-    everywhere = [bound for condition in conditions for bound in stated(condition)]
-    for condition in conditions:
-        for node in condition.find_all(exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In):
-            if not own(node, select):
-                continue
-            found = bounds(node)
-            never = next((told for each in found if (told := _never(each))), None)
-            if never is not None:
-                yield never
-            elif id(node) in kept and len(found) == 1:
-                is_alone = sum(each.place == found[0].place for each in everywhere) == 1
-                told = _always(found[0]) if is_alone else None
-                if told is not None:
-                    yield told
+    """Conditions that decide on every row; a branch of OR that never holds takes nothing away."""
+    having = select.args.get("having")
+    terms = terms_of(select) + (list(conjuncts(having.this)) if having is not None else [])
+    everywhere = [bound for term in terms for bound in stated(term)]
+    for term in terms:
+        never = _never_any(term)
+        found = bounds(term)
+        if never is not None:
+            yield never
+        elif len(found) == 1 and sum(each.place == found[0].place for each in everywhere) == 1:
+            always = _always(found[0])
+            if always is not None:
+                yield always
+
+
+def _never_any(term: exp.Expr) -> str | None:
+    """Why a condition never holds: a bound of it is out of range, or each branch of its OR is."""
+    term = bare(term)
+    if isinstance(term, exp.Or):
+        first, second = _never_any(term.this), _never_any(term.expression)
+        return None if second is None else first
+    if isinstance(term, exp.And):
+        return _never_any(term.this) or _never_any(term.expression)
+    return next((told for each in bounds(term) if (told := _never(each)) is not None), None)
 
 
 def _span(bound: Bound) -> tuple[Scalar, Scalar] | None:

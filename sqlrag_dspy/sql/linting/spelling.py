@@ -12,7 +12,7 @@ from sqlrag_dspy.sql.comparing import bare, ignores_case, string
 from sqlrag_dspy.sql.dates import call
 from sqlrag_dspy.sql.kinds import Field, function_name
 from sqlrag_dspy.sql.linting.statement import Statement, field_with_column, said
-from sqlrag_dspy.sql.probing import first
+from sqlrag_dspy.sql.probing import Probe, first
 from sqlrag_dspy.types import Column
 
 _CASES = {"lower": str.lower, "upper": str.upper}
@@ -122,33 +122,40 @@ def _are_all_named(node: exp.Expr, others: list[str], tree: exp.Expr) -> bool:
 
 def _probed(statement: Statement, found: Field, text: str, is_open: bool) -> str | None:
     """What a column whose values are not listed holds instead, seen in its rows; None when it holds the text."""
-    if found.table is None or found.column is None or not statement.probe.can_run:
+    if not statement.probe.can_run:
         return None
-    name = exp.column(exp.to_identifier(found.column.name, quoted=True))
-    table = exp.Table(this=exp.to_identifier(found.table.name, quoted=True))
-
-    def rows_where(condition: exp.Expr) -> exp.Select:
-        return exp.Select(
-            expressions=[name.copy()],
-            from_=exp.From(this=table.copy()),
-            where=exp.Where(this=condition),
-        )
-
-    literal = exp.Literal.string(text)
-    same: exp.Expr = exp.EQ(this=name.copy(), expression=literal)
+    stored, column = stored_rows(found)
+    same: exp.Expr = exp.EQ(this=column, expression=exp.Literal.string(text))
     if is_open:
-        same = exp.EQ(this=call("lower", name.copy()), expression=exp.Literal.string(text.lower()))
-    if statement.probe.has_rows(first(rows_where(same))) is not False:
+        same = exp.EQ(this=call("lower", column.copy()), expression=exp.Literal.string(text.lower()))
+    stored.set("where", exp.Where(this=same))
+    if statement.probe.has_rows(first(stored)) is not False:
         return None
+    return nearest_stored(statement.probe, found, text)
+
+
+def stored_rows(found: Field) -> tuple[exp.Select, exp.Column]:
+    """A query of the whole stored column, and the column as it is named there."""
+    name, table = found.name, found.table
+    if found.column is not None:
+        name = found.column.name  # not the alias that the query may give it
+    column = exp.column(exp.to_identifier(name, quoted=True))
+    source = exp.Table(this=exp.to_identifier(table.name if table is not None else "", quoted=True))
+    return exp.Select(expressions=[column.copy()], from_=exp.From(this=source)), column
+
+
+def nearest_stored(probe: Probe, found: Field, text: str) -> str | None:
+    """The text of a stored column that is spelt most like `text`, looked for in its rows; None when none is close."""
+    query, column = stored_rows(found)
     likeness = call(
         "jaro_winkler_similarity",
-        call("strip_accents", call("lower", name.copy())),
+        call("strip_accents", call("lower", column)),
         exp.Literal.string(fold(text)),
     )
     alike = exp.GTE(this=likeness, expression=exp.Literal.number(str(ALIKE)))
-    query = first(rows_where(alike))
+    query.set("where", exp.Where(this=alike))
     query.set("order", exp.Order(expressions=[exp.Ordered(this=likeness.copy(), desc=True)]))
-    rows = statement.probe.rows(query)
+    rows = probe.rows(first(query))
     meant = rows.values[0][0] if rows is not None and rows.values else None
     if not isinstance(meant, str):
         return None

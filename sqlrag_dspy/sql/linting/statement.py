@@ -16,10 +16,15 @@ from sqlrag_dspy.types import Catalog, Table
 
 @dataclass(frozen=True)
 class Notice:
-    """What one lint says of a statement: its name, and one line of advice."""
+    """What one lint says of a statement: its name, and one line of advice.
+
+    `is_note`: a fact that the reader may want to know, where the statement more often than not is right; anything
+    else is a warning.
+    """
 
     lint: str
     advice: str
+    is_note: bool = False
 
 
 @dataclass(frozen=True)
