@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlrag_dspy.cli.output import Screen, one_line
+from sqlrag_dspy.cli.output import NOTE, Screen, one_line
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program import Answer
@@ -43,7 +43,11 @@ def show(answer: Answer, screen: Screen, *, is_traced: bool = False) -> None:
     for assumption in answer.assumptions:
         screen.text(f"assumed: {one_line(assumption)}", "dim")
     for warning in answer.warnings:
-        screen.text(f"warning: {one_line(warning)}", "yellow")
+        line = one_line(warning)
+        if line.startswith(NOTE):
+            screen.text(line, "dim")
+        else:
+            screen.text(f"warning: {line}", "yellow")
 
 
 def sources(answer: Answer) -> str:

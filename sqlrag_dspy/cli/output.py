@@ -16,6 +16,9 @@ from sqlrag_dspy.types import Value
 WIDEST = 80
 """Characters of one cell of a table shown to a person; --json has the whole value."""
 
+NOTE = "note: "
+"""How a warning begins that tells a fact and no likely mistake."""
+
 _CONTROLS = {code: "�" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
 
 
@@ -95,8 +98,9 @@ class Screen:
             self.err.flush()
 
     def warn(self, text: str) -> None:
-        """A warning on one line of stderr; --json has it in its result."""
-        self.note(f"sqlrag: warning: {one_line(text)}")
+        """A warning, or what calls itself a note, on one line of stderr; --json has it in its result."""
+        line = one_line(text)
+        self.note(f"sqlrag: {line}" if line.startswith(NOTE) else f"sqlrag: warning: {line}")
 
     def fail(self, error: BaseException | str) -> None:
         """The one line of an error, whatever the options."""

@@ -14,12 +14,12 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.comparing import bare
-from sqlrag_dspy.sql.linting.statement import meant
+from sqlrag_dspy.sql.linting.statement import meant, sources_used
 from sqlrag_dspy.sql.nearby import held_instead
 from sqlrag_dspy.sql.phrases import condition_text
 from sqlrag_dspy.sql.predicates import all_of
 from sqlrag_dspy.sql.probing import Probe, within
-from sqlrag_dspy.sql.scopes import conjuncts, sources_used
+from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
 Run = Callable[[CheckedSql], Rows]

@@ -256,3 +256,27 @@ def test_a_batch_may_come_from_stdin(shell, stories):
     assert [line["id"] for line in outcome.lines] == ["é", None]
     assert outcome.lines[0]["rows"] == [[1]]
     assert "UTF-8" in outcome.lines[1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        (
+            "SELECT count(*) FROM story WHERE category = 'Food'",
+            ["the stored value is 'food'", "no row passes"],
+        ),
+        ("SELECT title FROM story ORDER BY category LIMIT 1", ["cuts a tie"]),
+        (
+            "SELECT title FROM story WHERE words > 5000",
+            ["no row has story.words > 5000", "runs from 290 to 800"],
+        ),
+        ("SELECT title FROM story WHERE day <> '2023-03-02'", ["note: rows where story.day"]),
+    ],
+)
+def test_what_is_quietly_wrong_is_told(sqlrag, stories, statement, told):
+    warnings = sqlrag("sql", statement, "--json").json["warnings"]
+    shown = sqlrag("sql", statement).err
+    for each in told:
+        assert any(each in warning for warning in warnings)
+        assert each in shown
+    assert "warning: note:" not in shown

@@ -68,6 +68,13 @@ def test_a_refused_statement_is_repaired_with_advice(ask, rag):
     assert len(refused) == 2
 
 
+def test_a_statement_that_is_quietly_wrong_is_answered_with_warnings(ask):
+    answer, _ = ask(COUNT, route="sql", sql=RIGHT.replace("travel", "Travel"))
+    assert answer.rows == [[0]]
+    assert any("the stored value is 'travel'" in warning for warning in answer.warnings)
+    assert any("no row passes" in warning for warning in answer.warnings)
+
+
 def test_four_statements_are_tried_and_no_more(ask):
     answer, script = ask(COUNT, route="sql", sql=WRONG, repair=WRONG)
     assert script.asked == ["route", "sql", "repair", "repair", "repair"]

@@ -40,7 +40,10 @@ EMPTY = [
         ["no row of visit matches"],
     ),
     ("SELECT p.id FROM purchase p, visit v WHERE v.minutes = p.id", ["no row of visit matches"]),
-    ("SELECT p.id FROM purchase p JOIN person n ON n.id = p.person_id AND n.city = 'Utrect'", ["n.city", "is 'Utrecht'"]),
+    (
+        "SELECT p.id FROM purchase p JOIN person n ON n.id = p.person_id AND n.city = 'Utrect'",
+        ["n.city", "is 'Utrecht'"],
+    ),
     ("SELECT p.id FROM purchase p JOIN person n USING (id) WHERE n.city = 'Utrect'", ["is 'Utrecht'"]),
     ("SELECT p.id FROM purchase p JOIN person n ON n.id = p.person_id WHERE n.age > 59", ["n.age > 59"]),
     # subqueries

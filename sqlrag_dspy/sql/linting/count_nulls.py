@@ -14,11 +14,12 @@ from sqlrag_dspy.sql.linting.statement import (
     own,
     place_of,
     said,
+    sources_used,
     table_sources,
     where_of,
 )
 from sqlrag_dspy.sql.probing import first, within
-from sqlrag_dspy.sql.scopes import conjuncts, sources_used
+from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Table
 
 

@@ -14,12 +14,13 @@ from sqlrag_dspy.sql.linting.statement import (
     meant,
     own,
     place_of,
+    sources_used,
     table_sources,
     terms_of,
     where_of,
 )
 from sqlrag_dspy.sql.probing import first, within
-from sqlrag_dspy.sql.scopes import conjuncts, sources_used
+from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Table
 
 Sources = dict[str, Table | exp.Query]

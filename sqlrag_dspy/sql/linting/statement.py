@@ -69,6 +69,11 @@ def place_of(node: exp.Expr) -> tuple[str, str] | None:
     return str(inner.meta["source"]), inner.name
 
 
+def sources_used(term: exp.Expr) -> set[str]:
+    """The sources whose columns a condition names, by folded alias."""
+    return {place[0] for node in term.find_all(exp.Column) if (place := place_of(node)) is not None}
+
+
 def own(node: exp.Expr, select: exp.Select) -> bool:
     """Whether a node belongs to this SELECT and not to a query inside it."""
     return node.find_ancestor(exp.Select) is select
