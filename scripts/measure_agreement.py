@@ -3,7 +3,7 @@
     python scripts/measure_agreement.py                 # trainsets/reading.jsonl against the labels
     python scripts/measure_agreement.py --list          # also what they differ on
 
-A second route that a label accepts counts as agreement, and is counted beside it. Intervals: 95 %, bootstrap.
+A second route that a label accepts counts as agreement, and is counted beside it. Intervals: 95 %, exact binomial.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sqlrag_dspy.learn import gold, labels, metrics
 from sqlrag_dspy.learn.databases import open_trainset, path_of
+from sqlrag_dspy.learn.labels import Label
+from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.settings import Settings
 
 READING = Path("trainsets/reading.jsonl")
@@ -36,66 +38,97 @@ def main() -> None:
         for file in labels.files(schema.parent)
         for label in labels.read(file)
     }
-    gone = [line["id"] for line in second if line["id"] not in first]
-    pairs = [(first[line["id"]], line) for line in second if line["id"] in first]
+    first |= {line["id"]: Label.model_validate(line["dropped"]) for line in second if "dropped" in line}
     databases = {
         name: open_trainset(Path("trainsets") / name, Settings(), is_searched=False)
-        for name in sorted({label.database for label, _ in pairs})
+        for name in sorted({line["database"] for line in second})
     }
-    same_route, exact_route, same_filter, same_rows = [], [], [], []
-    differences = []
-    for label, line in pairs:
-        same_route.append(line["route"] == label.route or line["route"] in label.also_ok)
-        exact_route.append(line["route"] == label.route)
-        said = None if same_route[-1] else f"route {label.route} / {line['route']}"
-        path = path_of(databases[label.database])
-        if label.route in ("vector", "hybrid") and line["route"] in ("vector", "hybrid"):
-            same = line.get("table") == label.table and allowed(label, databases) == allowed(
-                label.model_copy(update={"filter_sql": line.get("filter_sql")}), databases
-            )
-            same_filter.append(same)
-            said = said or (None if same else f"filter {label.filter_sql} / {line.get('filter_sql')}")
-        if label.route == line["route"] == "sql" and line.get("sql"):
-            rows = gold.rows(label.model_copy(update={"sql": line["sql"]}), path)
-            same = metrics.rows_match(gold.rows(label, path), rows, is_ordered=False)
-            same_rows.append(same)
-            said = said or (None if same else f"sql {label.sql} / {line['sql']}")
-        if said:
-            differences.append(f"{label.id} {label.question!r}: {said}")
-    for database in databases.values():
-        database.close()
-    told: dict[str, Any] = {
-        "read": len(second),
-        "since dropped": len(gone),
-        "route": share(same_route),
-        "route, first choice": share(exact_route),
-        "cohen_kappa": kappa([(label.route, line["route"]) for label, line in pairs]),
-        "filter rows": share(same_filter),
-        "sql rows": share(same_rows),
-        "routes": dict(Counter(f"{a.route}/{b['route']}" for a, b in pairs if a.route != b["route"])),
-    }
+    pairs = [Pair(first[line["id"]], line, databases[line["database"]]) for line in second]
+    told: dict[str, Any] = {"all": figures(pairs)}
+    places = sorted({pair.second.get("place", "") for pair in pairs})
+    if len(places) > 1:
+        told |= {f"read in: {p}": figures([q for q in pairs if q.second["place"] == p]) for p in places}
     print(json.dumps(told, indent=1))
     if given.list:
-        print("\n".join(differences))
+        print("\n".join(said for pair in pairs if (said := pair.difference())))
+    for database in databases.values():
+        database.close()
 
 
-def allowed(label: labels.Label, databases: dict[str, Any]) -> set[Any]:
-    """Keys that the label's filter allows."""
-    database = databases[label.database]
-    table = database.catalog.table(label.table)
-    return {metrics.key_plain(key) for key in gold.allowed(label, path_of(database), table.key)}
+@dataclass
+class Pair:
+    """A label, the second reading of its question, and the database that both are about."""
+
+    first: Label
+    second: dict[str, Any]
+    database: Database
+
+    @property
+    def is_same_route(self) -> bool:
+        return self.second["route"] == self.first.route or self.second["route"] in self.first.also_ok
+
+    @cached_property
+    def is_same_filter(self) -> bool | None:
+        """Whether both searches may return the same rows; None where one of them is no search."""
+        if not {self.first.route, self.second["route"]} <= {"vector", "hybrid"}:
+            return None
+        if self.second.get("table") != self.first.table:
+            return False
+        changed = self.first.model_copy(update={"filter_sql": self.second.get("filter_sql")})
+        return self._allowed(self.first) == self._allowed(changed)
+
+    @cached_property
+    def is_same_result(self) -> bool | None:
+        """Whether both queries give the same rows; None where one of them is no query."""
+        if not self.first.route == self.second["route"] == "sql":
+            return None
+        path = path_of(self.database)
+        rows = gold.rows(self.first.model_copy(update={"sql": self.second["sql"]}), path)
+        return metrics.rows_match(gold.rows(self.first, path), rows, is_ordered=False)
+
+    def difference(self) -> str:
+        """What the readings differ on, in a line; empty when they agree."""
+        label, line = self.first, self.second
+        said = ""
+        if not self.is_same_route:
+            said = f"route {label.route} / {line['route']}"
+        elif self.is_same_filter is False:
+            said = f"filter {label.filter_sql} / {line.get('filter_sql')}"
+        elif self.is_same_result is False:
+            said = f"sql {label.sql} / {line['sql']}"
+        return said and f"{label.id} {label.question!r}: {said}"
+
+    def _allowed(self, label: Label) -> set[Any]:
+        table = self.database.catalog.table(label.table or "")
+        keys = gold.allowed(label, path_of(self.database), table.key if table else ())
+        return {metrics.key_plain(key) for key in keys}
+
+
+def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Agreement on routes, on rows allowed and on rows computed."""
+    routes = [(pair.first.route, pair.second["route"]) for pair in pairs]
+    return {
+        "questions": len(pairs),
+        "route": share([pair.is_same_route for pair in pairs]),
+        "route, first choice": share([a == b for a, b in routes]),
+        "cohen_kappa": kappa(routes),
+        "filter rows": share([pair.is_same_filter for pair in pairs if pair.is_same_filter is not None]),
+        "sql rows": share([pair.is_same_result for pair in pairs if pair.is_same_result is not None]),
+        "routes that differ": dict(Counter(f"{a}/{b}" for a, b in routes if a != b)),
+        "doubts noted": sum("doubt" in pair.second for pair in pairs),
+    }
 
 
 def share(right: Sequence[bool]) -> dict[str, Any]:
-    """The share of those that are right, with its interval."""
-    values = np.array(right, dtype=float)
-    random = np.random.default_rng(0)
-    means = values[random.integers(0, len(values), (2000, len(values)))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
+    """The share of those that are right, with its exact (Clopper-Pearson) interval: a bootstrap of a share
+    at or near 1 has no width, however few were asked."""
+    from scipy.stats import binomtest
+
+    found = binomtest(sum(right), len(right)).proportion_ci(0.95, method="exact")
     return {
-        "share": round(float(values.mean()), 4),
-        "interval": [round(low, 4), round(high, 4)],
-        "of": len(values),
+        "share": round(sum(right) / len(right), 4),
+        "interval": [round(float(found.low), 4), round(float(found.high), 4)],
+        "of": len(right),
     }
 
 
