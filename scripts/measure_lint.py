@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -32,6 +34,8 @@ def main() -> None:
     queries = [json.loads(line) for line in text.splitlines()]
     sources: dict[str, Source] = {}
     fired: Counter[str] = Counter()
+    ran: list[float] = []
+    linted: list[float] = []
     asked = warned = told = 0
     for query in queries:
         if not (query["strict"] or arguments.all):
@@ -42,7 +46,12 @@ def main() -> None:
             sources[path] = open_source(f"sqlite:///{folder / path}", limits=Limits())
         source = sources[path]
         try:
-            found = notices(check(query["gold_sql"], source.catalog), source.catalog, source.execute)
+            checked = check(query["gold_sql"], source.catalog)
+            start = time.perf_counter()
+            source.execute(checked)
+            ran.append(time.perf_counter() - start)
+            found = notices(checked, source.catalog, source.execute)
+            linted.append(time.perf_counter() - start - ran[-1])
         except SqlRagError as error:
             print(f"{query['id']}  not checked: {error}\n")
             continue
@@ -60,6 +69,8 @@ def main() -> None:
         print(f"{lint:15} {count:4} of {asked}  {count / asked:.1%}")
     print(f"{'any warning':15} {warned:4} of {asked}  {warned / asked:.1%}")
     print(f"{'notes as well':15} {told:4} of {asked}  {told / asked:.1%}")
+    costs = [f"{statistics.median(each) * 1000:.1f} ms" for each in (ran, linted)]
+    print(f"median time of a statement {costs[0]}, of its lints {costs[1]}")
 
 
 if __name__ == "__main__":

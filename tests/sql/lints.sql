@@ -6,6 +6,7 @@ SELECT SUM(p.amount) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.i
 SELECT AVG(p.amount) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id WHERE l.price > 20 -- fan-out
 SELECT COUNT(p.id) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- fan-out
 SELECT n.id, SUM(p.amount) FROM person n JOIN purchase p ON p.person_id = n.id JOIN purchase_line l ON l.purchase_id = p.id GROUP BY n.id -- fan-out
+SELECT n.id, SUM(n.age) FROM person n JOIN purchase p ON p.person_id = n.id GROUP BY n.id -- fan-out
 SELECT SUM(p.amount * p.quantity) FROM purchase p, purchase_line l WHERE l.purchase_id = p.id -- fan-out
 SELECT n.city, AVG(n.age) FROM person n JOIN purchase p ON p.person_id = n.id WHERE n.age > 20 GROUP BY n.city -- fan-out
 SELECT SUM(p.quantity) FROM purchase p LEFT JOIN purchase_line l ON p.id = l.purchase_id -- fan-out
@@ -24,6 +25,7 @@ SELECT SUM(p.amount) FROM purchase p JOIN (SELECT DISTINCT purchase_id FROM purc
 SELECT SUM(p.amount) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id WHERE l.product = 'glue' -- none fan-out
 SELECT 100.0 * SUM(p.status = 'paid') / COUNT(*) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
 SELECT SUM(CASE WHEN p.status = 'paid' THEN 1 ELSE 0 END) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
+SELECT n.id, AVG(n.age), COUNT(*) FROM person n JOIN purchase p ON p.person_id = n.id WHERE n.age > 20 GROUP BY n.id -- none fan-out
 SELECT SUM(p.quantity * l.price) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
 WITH big AS (SELECT DISTINCT purchase_id FROM purchase_line WHERE price > 20) SELECT SUM(p.amount) FROM purchase p JOIN big ON big.purchase_id = p.id -- none fan-out
 

@@ -45,9 +45,16 @@ def fan_out(statement: Statement) -> Iterator[str]:
                 isinstance(call, exp.Count) and not _counts_rows(inner, first)
             ):
                 continue
+            if isinstance(call, exp.Avg) and _is_one_a_group(summed, sources, fixed):
+                continue
             other = _multiplier(summed, sources, links, fixed, believes=not statement.probe.can_run)
             if other is not None and _is_repeated(statement, select, summed, sources) is not False:
                 yield _advice(call, first.name, other)
+
+
+def _is_one_a_group(summed: set[str], sources: Sources, fixed: set[tuple[str, str]]) -> bool:
+    """Whether a group repeats one row only, whose mean is the value itself however often it is repeated."""
+    return all(_has_key(sources[name], {c for source, c in fixed if source == name}) for name in summed)
 
 
 def _is_condition(inner: exp.Expr) -> bool:

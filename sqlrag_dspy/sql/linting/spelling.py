@@ -60,7 +60,7 @@ def literals(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Field, str]]:
 def _inside(node: exp.Expr) -> exp.Expr:
     """The column or text in lower(…) or upper(…)."""
     node = bare(node)
-    return bare(node.expressions[0]) if function_name(node) in _CASES else node
+    return bare(node.expressions[0]) if function_name(node) in _CASES and node.expressions else node
 
 
 def is_caseless(node: exp.Expr, found: Field) -> bool:

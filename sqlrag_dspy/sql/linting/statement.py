@@ -100,7 +100,7 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     while True:
         if isinstance(node, exp.Cast | exp.Neg):
             node = bare(node.this)
-        elif function_name(node) in _STRICT:
+        elif function_name(node) in _STRICT and node.expressions:
             node = bare(node.expressions[0])
         else:
             return node
