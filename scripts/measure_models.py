@@ -156,13 +156,17 @@ def _compact() -> Any:
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """Shares right and valid, failures, and medians, by adapter, task and demonstrations."""
+    """Shares right and valid, failures, and medians, by adapter, task and demonstrations.
+
+    The last column is the seconds of the calls that read most of their prompt anew: the first over a schema.
+    """
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for one in results:
         _, adapter, _, _, task, demos, _ = one["case"]
         groups.setdefault((adapter, task, demos), []).append(one)
     lines = [
-        "adapter | task | demonstrations | n | right | valid | failed | calls | tokens in (cached) | out | s"
+        "adapter | task | demonstrations | n | right | valid | failed | calls | tokens in (cached) | out | s | "
+        "s, prompt not cached"
     ]
     for (adapter, task, demos), group in groups.items():
         middle = {
@@ -173,10 +177,12 @@ def table(results: list[dict[str, Any]]) -> str:
         right = sum(one["right"] for one in group) / n
         valid = f"{sum(one.get('valid', False) for one in group) / n:.2f}" if task == "sql" else "–"
         failed = sum("failed" in one for one in group)
+        cold = [one["seconds"] for one in group if one["tokens_cached"] < one["tokens_in"] / 2]
+        anew = f"{statistics.median(cold):.1f} ({len(cold)})" if cold else "–"
         lines.append(
             f"{adapter} | {task} | {demos} | {n} | {right:.2f} | {valid} | {failed} | {middle['calls']:g} | "
             f"{middle['tokens_in']:g} ({middle['tokens_cached']:g}) | {middle['tokens_out']:g} | "
-            f"{middle['seconds']:.1f}"
+            f"{middle['seconds']:.1f} | {anew}"
         )
     return "\n".join(lines)
 

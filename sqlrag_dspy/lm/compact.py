@@ -10,6 +10,7 @@ JSONAdapter as it is.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,8 @@ class CompactAdapter(JSONAdapter):
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """The fields of an answer. Raises AdapterParseError when it is cut off inside its JSON."""
         if (name := _text_field(signature)) is not None:
-            return {name: completion.strip()}
+            # Inputs are shown as "name: value", and a small model goes on in that form.
+            return {name: re.sub(rf"\A\s*{name}\s*:", "", completion).strip()}
         return super().parse(signature, completion)  # type: ignore[no-any-return]
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
@@ -79,11 +81,13 @@ def _text_field(signature: Any) -> str | None:
 
 def _described(signature: Any) -> list[str]:
     """What the output fields hold, where the signature says it."""
-    told = []
+    text, told = _text_field(signature), []
     for name, field in signature.output_fields.items():
         said = (field.json_schema_extra or {}).get("desc") or ""
         if said and said != f"${{{name}}}":
-            told.append(f"{name}: {said}")
+            told.append(said if name == text else f"{name}: {said}")
+    if text is not None:
+        return [f"Answer with {told[0]}."] if told else []
     return ["Answer with\n" + "\n".join(told)] if told else []
 
 

@@ -76,13 +76,14 @@ def test_a_choice_is_json_under_the_schema() -> None:
     assert "Choose a way." in str(asked.system)
 
 
-def test_one_text_field_is_written_bare_and_unconstrained() -> None:
-    said, engine = run(Write, " SELECT 2\n", database_schema=SCHEMA, question="q", demos=[DEMO])
+@pytest.mark.parametrize("reply", ["SELECT 2", " SELECT 2\n", "sql: SELECT 2", "sql:\nSELECT 2"])
+def test_one_text_field_is_written_bare_and_unconstrained(reply) -> None:
+    said, engine = run(Write, reply, database_schema=SCHEMA, question="q", demos=[DEMO])
     assert said.sql == "SELECT 2"
     asked = engine.asked[0]
     assert asked.config.response_format is None
     assert asked.messages[1].text == "SELECT 1"
-    assert "one SELECT statement" in str(asked.system)
+    assert "Answer with one SELECT statement." in str(asked.system)
 
 
 def test_what_is_long_comes_first_so_that_tasks_and_questions_share_a_start() -> None:
