@@ -30,6 +30,8 @@ _BATCH = 256
 """Tokens read between two looks at the clock: some seconds on a slow machine."""
 _KEPT = 256
 """MiB of read prompts kept beside the last one, so that the prompts of a question's steps do not evict each other."""
+_LOOK = 0.5
+"""Seconds between two looks, while a call waits, at whether the one before it still goes on."""
 _GRACE = 10.0
 """Seconds past the limit after which a call is left behind: it is reading a batch, or it hangs."""
 
@@ -65,6 +67,7 @@ class Model:
         file.check()
         self.file = file
         self._turn = threading.Lock()
+        self._call: _Call | None = None
         llama = library()
         params = llama.CommonParams()
         params.model.path = file.path
@@ -91,9 +94,11 @@ class Model:
         Closing the iterator ends the call. Raises TimeoutError after `seconds`, ContextLengthError for a prompt
         that is too long, and InvalidRequestError or ServerError for what else llama.cpp refuses.
         """
-        if not self._turn.acquire(timeout=10 * seconds):
-            raise _late(self.file, 10 * seconds, "waited for other calls")
-        call = _Call(self._server, body, seconds, self._turn)
+        while not self._turn.acquire(timeout=_LOOK):
+            before = self._call
+            if before is not None and time.monotonic() > before.until + _GRACE:
+                raise _late(self.file, seconds, "hangs in an earlier call and could not answer")
+        call = self._call = _Call(self._server, body, seconds, self._turn)
         call.start()
         try:
             while True:

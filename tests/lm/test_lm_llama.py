@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -224,6 +225,34 @@ def test_a_call_that_takes_too_long_is_ended(path, lm) -> None:
     assert "tiny.gguf" in line
     assert "0.1 seconds" in line
     assert lm("hi", max_tokens=1)  # the queue goes on
+
+
+class Hangs:
+    """A server that takes a call and says nothing until it is let go."""
+
+    def __init__(self) -> None:
+        self.may_end = threading.Event()
+
+    def handle_chat_completions(self, body: Any, hear: Any) -> None:
+        self.may_end.wait(60)
+        hear({"choices": [{"delta": {"content": "late"}, "finish_reason": "stop"}]})
+
+
+def test_a_call_that_hangs_costs_its_own_time_and_no_other_call_waits_for_it(path, monkeypatch) -> None:
+    from sqlrag_dspy.lm import gguf
+
+    monkeypatch.setattr(gguf, "_GRACE", 0.2)
+    lm = connect(f"gguf:{path}", context=320, **{**SETUP, "timeout": 0.2})
+    model, hanging = gguf.loaded(lm.engine.file), Hangs()
+    monkeypatch.setattr(model, "_server", hanging)
+    start = time.monotonic()
+    with pytest.raises(failed.LMTimeoutError, match="did not respond"):
+        lm("one")
+    with pytest.raises(failed.LMTimeoutError, match="hangs in an earlier call"):
+        lm("two")
+    assert time.monotonic() - start < 20
+    hanging.may_end.set()
+    assert lm("three") == ["late"]  # it came back, and the queue goes on
 
 
 def test_a_prompt_that_is_too_long_says_by_how_much(path) -> None:
