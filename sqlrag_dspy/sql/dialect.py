@@ -7,6 +7,7 @@ re-checks to itself. Children are repaired before parents. What is only probably
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from sqlglot import exp
 
@@ -37,6 +38,8 @@ from sqlrag_dspy.sql.grouping import wrap_bare_columns
 from sqlrag_dspy.sql.kinds import function_name, kind_of
 from sqlrag_dspy.sql.walking import nodes_of
 
+_WHOLE_NUMBERS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%w", "%W")
+"""Formats whose text SQLite calculates with as a whole number."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
@@ -204,8 +207,9 @@ class Repairs:
             return call("string_agg", _as_text(arguments[0]), text(","))
         if name == "group_concat":
             return call("string_agg", _as_text(arguments[0]), *arguments[1:])
-        if name == "char":
-            return call("chr", *arguments)
+        if name == "char" and arguments:
+            letters: list[exp.Expr] = [call("chr", each) for each in arguments]
+            return reduce(lambda left, right: exp.DPipe(this=left, expression=right), letters)
         if name in ("like", "glob") and len(arguments) == 2:
             kind = exp.ILike if name == "like" else exp.Glob
             return kind(this=arguments[1], expression=arguments[0])
@@ -281,6 +285,8 @@ def _numeric(node: exp.Expr) -> exp.Expr:
     kind = kind_of(node)
     if kind == "boolean":
         return cast(node, "BIGINT")
+    if function_name(node) == "strftime" and str(node.expressions[-1].this) in _WHOLE_NUMBERS:
+        return try_cast(node, "BIGINT")
     return try_cast(node, "DOUBLE") if kind == "text" and not isinstance(node, exp.Literal) else node
 
 
@@ -295,12 +301,16 @@ def _as_text(node: exp.Expr) -> exp.Expr:
 def _is(node: exp.Is) -> exp.Expr | None:
     right = comparing.bare(node.expression)
     if isinstance(right, exp.Null | exp.Boolean):
-        return None
+        left = _bracketed(node.this)
+        return None if left is node.this else exp.Is(this=left, expression=node.expression)
     pair = comparing.align(node.this, node.expression, exp.NullSafeEQ)
     left, other = pair or (node.this, node.expression)
-    if isinstance(left, exp.Is | exp.Not):
-        left = exp.Paren(this=left)
-    return exp.NullSafeEQ(this=left, expression=other)
+    return exp.NullSafeEQ(this=_bracketed(left), expression=_bracketed(other))
+
+
+def _bracketed(node: exp.Expr) -> exp.Expr:
+    """A condition beside IS in brackets: without, it would be read with other ones when it is read again."""
+    return exp.Paren(this=node) if isinstance(node, exp.Predicate | exp.Not) else node
 
 
 def _extract(node: exp.Extract) -> exp.Expr | None:
