@@ -168,7 +168,8 @@ class Link:
     `start`, `end`: half-open character span of the question. By kind:
     - table: `table`.
     - column: `table`, `column`; `concept` when a synonym or adjective ("longest") named it; `op` is "max" or
-      "min" for a superlative; `grain` is what the column holds: number, date, text or bool.
+      "min" for a superlative; `grain` is what the column holds: number, date, text or bool. With `since`, and the
+      grain "days", the days from that date column of the table to this one ("how long did it take").
     - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports"); `also` holds
       other stored values of that column that the stretch names as well (a surname that two people share,
       lists of people that hold the name); `concept` is category, person, title or other.
@@ -179,7 +180,7 @@ class Link:
     - number: `value`, and `upper` for a closed range; `op` is "=", ">", ">=", "<", "<=", "between", or ""
       for a bare number (a top-k, say), or "nth" for a place in an order (2 for "second longest"). `column` when a
       unit or noun names one ("words"). `grain` "average" compares with the column's average ("longer than average");
-      `value` is then None.
+      `value` is then None. With `since`, the number is one of days.
     - part: a date part asked for by name ("by year", "each month"): `grain` is the part, with its column. A
       named weekday ("on a Thursday", "at the weekend") has `value` 1 (Monday) to 7, `upper` the last of a
       range, and `op` "=" or "between".
@@ -199,6 +200,7 @@ class Link:
     concept: str = ""
     score: float = 1.0
     also: tuple[Value, ...] = ()
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -218,15 +220,17 @@ Part = Literal["", "year", "month", "quarter", "day", "weekday", "year_month"]
 
 @dataclass(frozen=True)
 class Item:
-    """One expression of a sketch: an aggregate over a column or a date part of it.
+    """One expression of a sketch: an aggregate over a column, a date part of it, or the days that lead to it.
 
-    `column` None with aggregate "count" is COUNT(*).
+    `column` None with aggregate "count" is COUNT(*). `since` names another date column of the table: the item is
+    the days from that one to `column`, with fractions where either has a time of day.
     """
 
     table: str
     column: str | None
     aggregate: Aggregate = ""
     part: Part = ""
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,7 @@ class Predicate:
 
     Values of date columns are ISO dates, whatever the column's own format. `value` is a tuple for in / not in.
     `than` "average" compares with the average of the column over all rows of its table; `value` is then None.
+    With `since`, the days from that date column to `column` are compared with `value`.
     """
 
     table: str
@@ -243,6 +248,7 @@ class Predicate:
     value: Value | tuple[Value, ...] = None
     part: Part = ""
     than: Literal["", "average"] = ""
+    since: str = ""
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,8 @@ def _having(sketch: Sketch, asked: Sequence[Item]) -> str:
     return "count" if is_other else "yes"
 
 
-def _bare(item: Item) -> tuple[str, str, str]:
-    return (item.table, item.column or "", item.part)
+def _bare(item: Item) -> tuple[str, str, str, str]:
+    return (item.table, item.column or "", item.part, item.since)
 
 
 def roles_of(sketch: Sketch, links: Links) -> dict[int, str]:
@@ -199,12 +199,15 @@ def _same(link: Link, item: Item) -> bool:
     return (
         link.column is not None
         and item.column is not None
+        and link.since == item.since
         and (link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table)
     )
 
 
 def _names(link: Link, predicate: Predicate) -> bool:
-    return link.column is not None and link.column.casefold() == predicate.column.casefold()
+    if link.column is None or link.since != predicate.since:
+        return False
+    return link.column.casefold() == predicate.column.casefold()
 
 
 def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:

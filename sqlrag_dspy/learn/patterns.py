@@ -33,6 +33,8 @@ class Pattern:
     having: str = "no"
     distinct: str = "no"
     half: int = 1
+    span: bool = False
+    """The measure, or what is ordered by, is the days between the table's two dates."""
 
     @property
     def slots(self) -> set[str]:

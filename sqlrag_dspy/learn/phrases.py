@@ -9,7 +9,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces
-from sqlrag_dspy.types import Column, Predicate, Table
+from sqlrag_dspy.link.spans import span_columns
+from sqlrag_dspy.types import Column, Item, Predicate, Table
 
 MONTHS = {
     "en": [
@@ -232,6 +233,8 @@ def restrict(draw: Draw, restrictions: Sequence[Pattern]) -> str:
         return pattern.q.replace("{null}", draw.noun(nullable, False) or "")
     if kind == "number":
         return _numbered(draw, pattern)
+    if kind == "days":
+        return _lasting(draw, pattern)
     if kind == "average":
         return _averaged(draw, pattern)
     dated = next((c for c in table.columns if c.is_date), None)
@@ -290,6 +293,28 @@ def _averaged(draw: Draw, pattern: Pattern) -> str:
         return ""
     draw.filters.append((Predicate(name, column.name, pattern.op, than="average"),))
     return SLOT.sub(lambda match: said[match.group(1)], pattern.q)
+
+
+def span_of(draw: Draw, aggregate: str) -> Item | None:
+    """The days between the table's two dates; None when it has no such pair."""
+    found = span_columns(draw.table)
+    if found is None or draw.used & {found[0].name, found[1].name}:
+        return None
+    draw.used |= {found[0].name, found[1].name}
+    draw.said["start"], draw.said["end"] = (draw.noun(column, False) or "" for column in found)
+    return Item(draw.table.name, found[1].name, aggregate, since=found[0].name)  # type: ignore[arg-type]
+
+
+def _lasting(draw: Draw, pattern: Pattern) -> str:
+    before = dict(draw.said)
+    item = span_of(draw, "")
+    draw.said = before
+    if item is None or item.column is None:
+        return ""
+    number = draw.rng.choice([2, 3, 5, 7, 10, 14, 20, 30, 45, 60, 90, 100])
+    predicate = Predicate(item.table, item.column, pattern.op, number, since=item.since)
+    draw.filters.append((predicate,))
+    return pattern.q.replace("{n}", spell(number, draw.lang, draw.rng))
 
 
 def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:

@@ -22,6 +22,7 @@ from sqlrag_dspy.learn.phrases import (
     compare,
     person_of,
     restrict,
+    span_of,
     spell,
     value_of,
 )
@@ -185,6 +186,8 @@ def _measure(draw: Draw, pattern: Pattern) -> Item | bool:
         draw.said["distinct"] = draw.noun(column, False) or ""
         draw.said["distincts"] = draw.noun(column, True) or ""
         return Item(table.name, column.name, "count_distinct")
+    if pattern.span and pattern.aggregate != "none":
+        return span_of(draw, pattern.aggregate) or False
     if pattern.aggregate in ("sum", "avg", "min", "max"):
         sort = "date" if "date" in slots and "measure" not in slots else "number"
         if pattern.aggregate in ("min", "max") and not slots & {
@@ -220,6 +223,9 @@ def _order(
         return ((measure, descending),) if measure is not None else None
     if by == "group":
         return ((groups[0], descending),) if groups else None
+    if pattern.span:
+        item = span_of(draw, "")
+        return ((item, descending),) if item is not None else None
     slots = pattern.slots
     sort = "date" if "date" in slots and not slots & {"max", "min", "number"} else "number"
     if slots & {"max", "min"} and draw.rng.random() < 0.4:

@@ -16,6 +16,7 @@ from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.names import Named, name_words
 from sqlrag_dspy.link.numbers import NumberMention
 from sqlrag_dspy.link.reading import Reading
+from sqlrag_dspy.link.spans import find_spans, has_both_ends, is_elapsing, unit_at
 from sqlrag_dspy.link.text import stem
 from sqlrag_dspy.link.units import factor
 from sqlrag_dspy.types import Column, Link, Table
@@ -64,6 +65,10 @@ def unit_of(reading: Reading, mention: NumberMention) -> NamedSpan | None:
 def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | None) -> Iterable[Link]:
     """Links of a number, the likeliest column first."""
     op, value, upper, told = mention.op, mention.value, mention.upper, ""
+    elapsed = _elapsed(reading, mention)
+    if elapsed is not None:
+        yield elapsed
+        return
     homes: list[tuple[str, str, float]] = []
     if unit is not None:
         found = sorted(unit.found, key=lambda n: -n.score + 0.1 * reading.rank(n.table))
@@ -104,6 +109,31 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
             concept=told,
             score=score - 0.1 * number,
         )
+
+
+def _elapsed(reading: Reading, mention: NumberMention) -> Link | None:
+    """ "took more than 25 days": a bound on the days between a row's two dates, unless a column holds such a time."""
+    if not mention.op or mention.is_average or mention.is_money or not is_elapsing(reading.text):
+        return None
+    unit, home = unit_at(reading.text, mention.number_end), find_spans(reading)
+    word = _UNIT_WORD.match(reading.text[mention.number_end :])
+    if unit is None or home is None or word is None:
+        return None
+    if _convert(reading, word[1]) is not None and not has_both_ends(reading.text):
+        return None
+    (times, ends), (table, start, end) = unit, home
+    return reading.link(
+        "number",
+        mention.start,
+        max(mention.end, ends),
+        table=table.name,
+        column=end.name,
+        value=_times(mention.value, times),
+        upper=None if mention.upper is None else _times(mention.upper, times),
+        op=mention.op,
+        score=1.0,
+        since=start.name,
+    )
 
 
 def _only_measure(reading: Reading) -> list[tuple[str, str]]:

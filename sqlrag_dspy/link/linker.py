@@ -20,6 +20,7 @@ from sqlrag_dspy.link.numbers import NumberMention, find_numbers
 from sqlrag_dspy.link.parts import find_parts
 from sqlrag_dspy.link.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_table
+from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.when import date_links, has_dates, known, part_links
@@ -80,6 +81,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
         reading.link("number", rank.start, rank.end, op="nth", value=rank.place, score=0.97)
         for rank in find_ranks(reading.text)
     )
+    found.extend(_span_links(reading))
     places = {n for s in reading.named for n in range(s.first, s.first + s.count) if s.found[0].score >= 0.6}
     mentions = find_mentions(
         reading.folded, reading.words, values, reading.languages, places, reading.names.table_nouns
@@ -141,6 +143,31 @@ def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
                 grain="text",
                 score=0.7,
             )
+
+
+_DAYS = re.compile(r"\b(?:days|dias|dagen)\b")
+
+
+def _span_links(reading: Reading) -> Iterable[Link]:
+    """Words for the time that passes between the two dates of a row."""
+    home = find_spans(reading)
+    if home is None:
+        return
+    table, start, end = home
+    if is_measured(table) and not (has_both_ends(reading.text) or _DAYS.search(reading.text)):
+        return
+    for mention in find_mentions_of_time(reading.text):
+        yield reading.link(
+            "column",
+            mention.start,
+            mention.end,
+            table=table.name,
+            column=end.name,
+            op=mention.op,
+            grain="days",
+            score=0.95,
+            since=start.name,
+        )
 
 
 def _is_tail(reading: Reading, link: Link, mentions: list[Mention]) -> bool:

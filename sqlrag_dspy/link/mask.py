@@ -31,12 +31,20 @@ _SIGN_WORDS = {
     "between": "between numbers",
     "nth": "second",
 }
-_COLUMN_WORDS = {"number": "amount", "date": "date", "text": "attribute", "bool": "attribute"}
+_COLUMN_WORDS = {
+    "number": "amount",
+    "date": "date",
+    "text": "attribute",
+    "bool": "attribute",
+    "days": "duration",
+}
 _END_WORDS = {
     ("max", "date"): "latest",
     ("min", "date"): "earliest",
     ("max", "number"): "highest",
     ("min", "number"): "lowest",
+    ("max", "days"): "longest",
+    ("min", "days"): "shortest",
 }
 _VALUE_WORDS = {"category": "category", "person": "person", "title": "title"}
 
@@ -44,7 +52,8 @@ _VALUE_WORDS = {"category": "category", "person": "person", "title": "title"}
 def mask(links: Links) -> str:
     """The question with one token for each chosen link: "how many <TABLE> in <VALUE> <DATE:month:from>".
 
-    Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool[:max|:min]>, <VALUE>, <DATE:grain[:from|:to|:not]>,
+    Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool|days[:max|:min]>, <VALUE>,
+    <DATE:grain[:from|:to|:not]>,
     <NUM[:gt|ge|lt|le|eq|ne|between|nth]>, <AVG:gt|…>, <PART:grain[:is]>. The rest holds no angle brackets.
     """
     return _rewrite(links, _token)

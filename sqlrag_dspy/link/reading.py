@@ -83,11 +83,12 @@ class Reading:
         grain: str = "",
         concept: str = "",
         also: tuple[Value, ...] = (),
+        since: str = "",
     ) -> Link:
         """A link over a folded span, placed in the original question."""
         a, b = self.folded.span(start, end)
         text, kept = self.folded.original[a:b], max(0.0, min(score, 1.0))
-        return Link(kind, a, b, text, table, column, op, value, upper, grain, concept, kept, also)
+        return Link(kind, a, b, text, table, column, op, value, upper, grain, concept, kept, also, since)
 
     def _tables(self) -> list[Table]:
         """Named tables, else those that alone have a named column; then the main table."""

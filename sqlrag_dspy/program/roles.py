@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlrag_dspy.program.features import is_word, tokens
 from sqlrag_dspy.program.skeleton import Skeleton
-from sqlrag_dspy.types import Catalog, Link, Links
+from sqlrag_dspy.types import Catalog, Column, Link, Links
 
 
 def sequence(links: Links, mask: str, known: frozenset[str]) -> tuple[list[str], dict[int, int]]:
@@ -50,7 +50,7 @@ def role_terms(
         place = here + offset
         return tokens_[place] if 0 <= place < len(tokens_) else ("^" if place < 0 else "$")
 
-    found = column.profile.found if column is not None else "none"
+    found = _holds(link, column)
     same = sum(1 for other in links.chosen if other.kind == kind and other.column == link.column)
     counted: Counter[str] = Counter(
         {
@@ -89,11 +89,18 @@ def role_terms(
     return counted
 
 
+def _holds(link: Link, column: Column | None) -> str:
+    """What a link's column holds, "days" for the time that leads to it, "none" without a column."""
+    if link.since:
+        return "days"
+    return column.profile.found if column is not None else "none"
+
+
 def sort_of(link: Link, catalog: Catalog) -> str:
     """What sort of link it is, roughly: its kind, its sign and what its column holds."""
     table = catalog.table(link.table) if link.table else None
     column = table.column(link.column) if table is not None and link.column else None
-    found = column.profile.found if column is not None else "none"
+    found = _holds(link, column)
     sign = link.op if link.kind in ("column", "number", "part") else ""
     who = link.concept if link.concept in ("who", "nobody") else ""
     return f"{link.kind}{who}:{sign}:{found}"

@@ -31,6 +31,8 @@ def open_roles(link: Link) -> tuple[str, ...]:
         return ("nth", "ignore")
     if link.kind == "number" and link.grain == "average":
         return ("filter", "share", "ignore")
+    if link.kind == "column" and link.since:
+        return ("measure", "order", "select", "ignore")
     return ROLES[link.kind]
 
 

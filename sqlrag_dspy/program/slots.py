@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -61,9 +62,10 @@ def assemble(
             if not measured or measured[0].column is None:
                 return None, assumptions
             column = _column(catalog, measured[0])
-            if name in ("sum", "avg") and column is not None and not column.is_number:
+            is_amount = column is None or column.is_number or bool(measured[0].since)
+            if name in ("sum", "avg") and not is_amount:
                 return None, assumptions
-            measures.append(Item(measured[0].table, measured[0].column, _aggregate(name), measured[0].part))
+            measures.append(replace(measured[0], aggregate=_aggregate(name)))
     measure = measures[0] if measures else None
     having: tuple[tuple[Item, str, Any], ...] = ()
     if skeleton.having != "no":
@@ -193,7 +195,8 @@ def predicates(
         elif link.kind == "number" and link.grain == "average" and column is not None:
             out.append((Predicate(where, column, link.op, than="average"),))
         elif link.kind == "number" and link.op != "nth" and column is not None:
-            out.extend((Predicate(where, column, op, value),) for op, value in _comparisons(link, "="))
+            bounds = _comparisons(link, "=")
+            out.extend((Predicate(where, column, op, value, since=link.since),) for op, value in bounds)
     for (where, column), periods in dated.items():
         out.extend(_periods(periods, where, column))
     for (where, column), values in equal.items():
@@ -281,7 +284,7 @@ def _item(link: Link, table: Table) -> Item:
     part: Part = ""
     if link.kind == "part":
         part = "year_month" if link.grain == "month" else link.grain  # type: ignore[assignment]
-    return Item(link.table or table.name, link.column, "", part)
+    return Item(link.table or table.name, link.column, "", part, link.since)
 
 
 def _group(link: Link, table: Table, catalog: Catalog) -> Item:

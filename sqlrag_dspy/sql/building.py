@@ -162,7 +162,7 @@ class Writer:
 
     def _shown(self, item: Item) -> exp.Expr:
         node = self._item(item)
-        if item.aggregate or item.part:
+        if item.aggregate or item.part or item.since:
             return exp.Alias(this=node, alias=exp.to_identifier(self._label(item), quoted=True))
         if not self._is_grouped() or item in self.sketch.group:
             return node
@@ -174,6 +174,8 @@ class Writer:
         aggregate = (
             "" if item.aggregate == "count" and item.column is None else item.aggregate.partition("_")[0]
         )
+        if item.since:
+            return f"{aggregate} days from {item.since} to {item.column}".strip()
         words = [aggregate, item.column if item.aggregate else "", item.part.replace("_", " ")]
         label = " ".join(word for word in words if word) or f"number of {item.table}"
         taken = {column.name.casefold() for table in self.catalog.tables for column in table.columns}
@@ -196,7 +198,13 @@ class Writer:
             return (exp.Sum if item.aggregate == "sum" else exp.Avg)(this=node)
         table = find_table(self.catalog, item.table)
         column = find_column(table, item.column or "")
-        if not item.part and column.is_date and column.profile.date_formats and not sorts_as_text(column):
+        if (
+            not item.part
+            and not item.since
+            and column.is_date
+            and column.profile.date_formats
+            and not sorts_as_text(column)
+        ):
             # the first and last in time, shown as stored
             return call(f"arg_{item.aggregate}", node, moment(node.copy(), column))
         return call(item.aggregate, node)
@@ -232,8 +240,8 @@ class Writer:
         node = self._item(item)
         table = find_table(self.catalog, item.table)
         column = table.column(item.column or "")
-        is_bare = not item.aggregate and not item.part
-        is_extreme = item.aggregate in ("min", "max") and not item.part
+        is_bare = not item.aggregate and not item.part and not item.since
+        is_extreme = item.aggregate in ("min", "max") and not item.part and not item.since
         if (
             column is not None
             and column.is_date

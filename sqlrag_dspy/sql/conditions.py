@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sqlrag_dspy.sql.comparing import bare, number, string, uncased
 from sqlrag_dspy.sql.dates import ISO_TIME, has_time, read_date, sorts_as_text, span
+from sqlrag_dspy.sql.elapsed import Elapsed, elapsed_of
 from sqlrag_dspy.sql.kinds import Field, column_kind, field_of, function_name
 from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.sql.spelling import Dated, dated, day_of, interval, is_day, like_interval
@@ -160,6 +161,9 @@ def _comparison(left: exp.Expr, op: str, right: exp.Expr) -> list[Predicate]:
         left, op, right = right, _FLIPPED[op], left
     if isinstance(bare(right), exp.Subquery):
         return [_average(field_of(left), op, bare(right).this)]
+    days = elapsed_of(left) or elapsed_of(right)
+    if days is not None:
+        return [_elapsed(days, op if elapsed_of(left) else _FLIPPED[op], right if elapsed_of(left) else left)]
     left = uncased(left)
     if field_of(left) is not None:
         right = uncased(right)
@@ -209,6 +213,15 @@ def _average(found: Field | None, op: str, query: exp.Expr) -> Predicate:
     if inner is None or inner.table != found.table or inner.column != found.column:
         raise Beyond("compared with a subquery")
     return Predicate(found.table.name, found.column.name, op, than="average")
+
+
+def _elapsed(days: Elapsed, op: str, right: exp.Expr) -> Predicate:
+    """Days between two dates against a number; hours and weeks are told in days."""
+    value = value_of(right)
+    if isinstance(value, bool | str | None):
+        raise Beyond("days against no number")
+    value = value if days.factor == 1.0 else value / days.factor
+    return Predicate(days.table.name, days.end.name, op, value, since=days.start.name)
 
 
 def _day_range(table: str, column: str, start: str, end: str) -> list[Predicate]:

@@ -100,6 +100,8 @@ class _Sentence:
             return f"number of {plain_name(item.table)}"
         owner = f"{plain_name(item.table)} " if item.table != self.sketch.table else ""
         name = owner + plain_name(item.column)
+        if item.since:
+            name = f"number of days from {owner}{plain_name(item.since)} to {plain_name(item.column)}"
         if item.part:
             name = (
                 f"{item.part.replace('_', ' ')} of {name}"
@@ -114,7 +116,8 @@ class _Sentence:
             return name
         table = self.catalog.table(item.table)
         column = table.column(item.column) if table is not None else None
-        words = {**_AGGREGATES, **_DATES} if column is not None and column.is_date else _AGGREGATES
+        is_date = column is not None and column.is_date and not item.since
+        words = {**_AGGREGATES, **_DATES} if is_date else _AGGREGATES
         return f"{words[item.aggregate]} {name}"
 
     def _order(self) -> str:

@@ -67,7 +67,12 @@ def _closing(groups: tuple[tuple[Predicate, ...], ...], at: int, used: set[int])
         each = group[0]
         if each.than:
             continue
-        if (each.table, each.column, each.part) == (start.table, start.column, start.part):
+        if (each.table, each.column, each.part, each.since) == (
+            start.table,
+            start.column,
+            start.part,
+            start.since,
+        ):
             return other
     return None
 
@@ -75,7 +80,7 @@ def _closing(groups: tuple[tuple[Predicate, ...], ...], at: int, used: set[int])
 def _is_date(each: Predicate, catalog: Catalog) -> bool:
     table = catalog.table(each.table)
     column = table.column(each.column) if table is not None else None
-    return column is not None and column.is_date and not each.part
+    return column is not None and column.is_date and not each.part and not each.since
 
 
 def _range(first: Predicate, last: Predicate, catalog: Catalog) -> str:
@@ -87,6 +92,8 @@ def _range(first: Predicate, last: Predicate, catalog: Catalog) -> str:
 
 def _name(each: Predicate, table: str) -> str:
     owner = f"{plain_name(each.table)} " if each.table != table else ""
+    if each.since:
+        return f"number of days from {owner}{plain_name(each.since)} to {plain_name(each.column)}"
     part = f"{each.part.replace('_', ' ')} of " if each.part else ""
     return f"{part}{owner}{plain_name(each.column)}"
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.advice import nearest
 from sqlrag_dspy.sql.dates import ISO_DATE, ISO_TIME, call, cast, has_time, parsed, sorts_as_text, text
+from sqlrag_dspy.sql.elapsed import days_between
 from sqlrag_dspy.sql.grammar import literal
 from sqlrag_dspy.sql.kinds import column_kind
 from sqlrag_dspy.types import Catalog, Column, Item, Part, Predicate, Table, Value
@@ -73,13 +74,26 @@ def plain_item(item: Item, table: Table, qualify: Qualify) -> exp.Expr:
         return qualify(table.name, "rowid")
     column = find_column(table, item.column)
     node = qualify(table.name, column.name)
+    if item.since:
+        return _days(item.since, column, table, qualify)
     return part_of(node, column, item.part) if item.part else node
+
+
+def _days(since: str, column: Column, table: Table, qualify: Qualify) -> exp.Expr:
+    start = find_column(table, since)
+    return days_between(qualify(table.name, start.name), start, qualify(table.name, column.name), column)
 
 
 def predicate(each: Predicate, table: Table, qualify: Qualify, *, ignores_case: bool) -> exp.Expr:
     """One predicate as a condition over its own table."""
     column = find_column(table, each.column)
     node = qualify(table.name, column.name)
+    if each.since:
+        if each.op not in _ORDERED or isinstance(each.value, bool | str | tuple | None):
+            raise SqlRejected(f"days from {each.since!r} to {column.name!r} are compared with one number")
+        return _ORDERED[each.op](
+            this=_days(each.since, column, table, qualify), expression=literal(each.value)
+        )
     if each.op in ("null", "not null"):
         return _null(node, column, wanted=each.op == "null")
     if each.op in ("like", "not like"):

@@ -16,6 +16,7 @@ from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.comparing import bare, number
 from sqlrag_dspy.sql.conditions import Beyond, Groups, groups_of, value_of
 from sqlrag_dspy.sql.dates import sorts_as_text
+from sqlrag_dspy.sql.elapsed import elapsed_of
 from sqlrag_dspy.sql.from_clause import Joins, far_groups, pair_of, root_of, sources
 from sqlrag_dspy.sql.joins import Pair
 from sqlrag_dspy.sql.kinds import field_of, function_name
@@ -199,6 +200,8 @@ class _Reader:
                 raise Beyond("an aggregate of distinct values")
             plain = self._plain(inner)
             column = self._column_of(plain)
+            if plain.since:
+                return replace(plain, aggregate=_named(aggregate))
             if aggregate in ("sum", "avg") and (plain.part or not column.is_number):
                 raise Beyond("a sum of what is no number")
             _refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
@@ -224,6 +227,9 @@ class _Reader:
         found = field_of(node)
         if found is not None and found.table is not None and found.column is not None:
             return Item(found.table.name, found.column.name)
+        days = elapsed_of(node)
+        if days is not None and days.factor == 1.0:
+            return Item(days.table.name, days.end.name, since=days.start.name)
         spelt = dated(node)
         if spelt is not None and spelt.part is not None:
             return Item(spelt.table.name, spelt.column.name, "", spelt.part)
@@ -290,21 +296,27 @@ class _Reader:
             item = self._item(node)
             descending = bool(each.args.get("desc"))
             if item.column is not None and item.aggregate != "count":
+                nullable = [self._column_of(item)]
+                if item.since:
+                    nullable.append(self._column_of(replace(item, column=item.since, since="")))
                 column = self._column_of(item)
                 is_raw = isinstance(node, exp.Column)
-                _refuse_text_order(column.is_date and not item.part and is_raw, column)
+                _refuse_text_order(column.is_date and not item.part and not item.since and is_raw, column)
                 is_first = bool(each.args.get("nulls_first"))
                 says = bool(each.meta.get("says_nulls"))
-                has_nulls = column.profile.null_share and not self._excludes_null(item, filters)
+                has_nulls = any(
+                    each.profile.null_share and not self._excludes_null(item, each.name, filters)
+                    for each in nullable
+                )
                 if has_nulls and (is_first if says else not descending):
                     raise Beyond("NULLs first")
             found.append((item, descending))
         return tuple(found)
 
-    def _excludes_null(self, item: Item, filters: Groups) -> bool:
+    def _excludes_null(self, item: Item, column: str, filters: Groups) -> bool:
         return any(
             len(group) == 1
-            and group[0].column == item.column
+            and (group[0].column == column or (group[0].since and group[0].since == item.since))
             and group[0].op != "null"
             and group[0].table == item.table
             for group in filters

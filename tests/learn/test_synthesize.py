@@ -72,6 +72,31 @@ def test_a_place_and_an_average_are_said_and_meant(database):
         assert read(write(m.sketch, database.catalog), database.catalog) == m.sketch
 
 
+def test_days_between_dates_are_said_and_meant(tmp_path):
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "trainsets" / "tickets"
+    build(folder, tmp_path / "tickets.db")
+    opened = open_database(Settings(source=f"sqlite:///{tmp_path}/tickets.db", store=str(tmp_path / "store")))
+    slowest = Pattern(q="the slowest {row}{filters}", lang="en", order="desc:column", limit="one", span=True)
+    mean = Pattern(q="days from {start} to {end}", lang="en", aggregate="avg", show="measure", span=True)
+    days = Pattern(q=" that took more than {n} days", lang="en", kind="days", op=">")
+    table = Pattern(q="{table}{filters}", lang="en", show="key")
+    try:
+        found = synthesize.make(opened, Surfaces.read(folder), [slowest, mean, table], [days], 30, seed=1)
+        asked = [
+            k.since for m in found for k in [*m.sketch.select, *(i for i, _ in m.sketch.order)] if k.since
+        ]
+        assert set(asked) == {"opened"}
+        for m in found:
+            bounded = any(p.since for alternatives in m.sketch.filters for p in alternatives)
+            assert bounded == ("took more than" in m.question)
+            assert opened.run(opened.check(write(m.sketch, opened.catalog))) is not None
+            assert read(write(m.sketch, opened.catalog), opened.catalog) == m.sketch
+    finally:
+        opened.close()
+
+
 def test_the_same_seed_makes_the_same_questions(database):
     pattern = Pattern(q="{max} {table}", lang="en", order="desc:column", limit="one")
     assert made(database, pattern) == made(database, pattern)

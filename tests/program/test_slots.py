@@ -5,7 +5,7 @@ import pytest
 from sqlrag_dspy.program import gather
 from sqlrag_dspy.program.skeleton import Skeleton, open_roles
 from sqlrag_dspy.program.slots import assemble
-from sqlrag_dspy.types import Catalog, Column, Link, Links, Predicate, Profile, Table
+from sqlrag_dspy.types import Catalog, Column, Item, Link, Links, Predicate, Profile, Table
 
 REPAIRS = Table(
     "repairs",
@@ -73,3 +73,29 @@ def test_an_average_is_compared_with():
     average = Link("number", 0, 13, "above average", "repairs", "cost", ">", grain="average")
     sketch, _ = assemble(Skeleton(), Links("above average", (average,)), {0: "filter"}, REPAIRS, CATALOG)
     assert sketch.filters == ((Predicate("repairs", "cost", ">", than="average"),),)
+
+
+TIMED = Table(
+    "jobs",
+    ("id",),
+    (
+        Column("id", "INTEGER", Profile("integer", distinct=9)),
+        Column("opened", "TEXT", Profile("date")),
+        Column("closed", "TEXT", Profile("date")),
+    ),
+    rows=9,
+)
+TOOK = Link("column", 0, 4, "took", "jobs", "closed", grain="days", since="opened")
+
+
+def test_days_are_averaged_ordered_by_and_bounded():
+    bound = Link("number", 5, 12, "over 3", "jobs", "closed", ">", 3, since="opened")
+    links, catalog = Links("took over 3", (TOOK, bound)), Catalog((TIMED,))
+    mean = Skeleton("avg", "0", "measure")
+    sketch, _ = assemble(mean, links, {0: "measure", 1: "filter"}, TIMED, catalog)
+    assert sketch.select == (Item("jobs", "closed", "avg", since="opened"),)
+    assert sketch.filters == ((Predicate("jobs", "closed", ">", 3, since="opened"),),)
+    slowest = Skeleton(order="desc:column", limit="one")
+    sketch, _ = assemble(slowest, links, {0: "order", 1: "ignore"}, TIMED, catalog)
+    assert sketch.order == ((Item("jobs", "closed", since="opened"), True),)
+    assert not {"group", "null"} & set(open_roles(TOOK))

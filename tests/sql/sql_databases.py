@@ -81,7 +81,12 @@ TABLES = (
         (integer("id"), day("eu", "%d/%m/%Y"), day("mixed", "%Y-%m-%d", "%d/%m/%Y"), day("native")),
         rows=3,
     ),
-    Table("log", ("id",), (integer("id"), day("seen", "%d %b %Y %H:%M")), rows=3),
+    Table(
+        "log",
+        ("id",),
+        (integer("id"), day("seen", "%d %b %Y %H:%M"), day("until", "%d %b %Y %H:%M", nulls=0.3)),
+        rows=3,
+    ),
     Table(
         "city", ("id",), (integer("id"), Column("name", "TEXT", Profile("text"), ignores_case=True)), rows=3
     ),
@@ -107,7 +112,11 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
         (2, "01/05/2023", "01/05/2023", "2023-05-01"),
         (3, "31/12/2022", "2022-12-31", "2022-12-31"),
     ],
-    "log": [(1, "17 Apr 2023 14:05"), (2, "02 May 2023 00:00"), (3, "31 Dec 2022 23:59")],
+    "log": [
+        (1, "17 Apr 2023 14:05", "18 Apr 2023 02:05"),
+        (2, "02 May 2023 00:00", "09 May 2023 12:00"),
+        (3, "31 Dec 2022 23:59", None),
+    ],
     "city": [(1, "GENEVA"), (2, "geneva"), (3, "Zürich")],
     "Odd Table": [("Ada Lund", 1, 2, "x")],
 }

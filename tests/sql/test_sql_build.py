@@ -285,6 +285,41 @@ def sketches(draw):
     )
 
 
+DAYS = [
+    ("task", "created_at", "updated_at", 1),
+    ("log", "seen", "until", 0.5),
+    ("odd_dates", "eu", "native", 0),
+]
+
+
+@pytest.mark.parametrize(("table", "since", "until", "days"), DAYS)
+def test_days_between_two_dates_are_counted_whatever_their_form(table, since, until, days, database):
+    shown = Sketch(
+        table,
+        (Item(table, until, since=since),),
+        filters=((Predicate(table, until, "<=", 1, since=since),),),
+        order=((Item(table, until, since=since), True),),
+        limit=1,
+    )
+    assert rows(shown, database) == [(days,)]
+    mean = Sketch(table, (Item(table, until, "avg", since=since),))
+    for sketch in (shown, mean):
+        assert read(write(sketch, CATALOG), CATALOG) == sketch
+
+
+def test_days_are_counted_between_dates_alone():
+    for sketch in (
+        Sketch("task", (Item("task", "updated_at", since="note"),)),
+        Sketch(
+            "task",
+            (Item("task", "id"),),
+            filters=((Predicate("task", "updated_at", ">", "x", since="created_at"),),),
+        ),
+    ):
+        with pytest.raises(SqlRejected):
+            write(sketch, CATALOG)
+
+
 @given(sketches())
 @settings(max_examples=150, deadline=None)
 def test_a_written_sketch_is_read_back(sketch):

@@ -110,6 +110,13 @@ SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM artic
 SELECT COUNT(*) FROM articles WHERE (SELECT AVG(a.word_count) FROM articles a) >= word_count AND zip <> '1'
 SELECT title FROM articles WHERE NOT (word_count < (SELECT AVG(word_count) FROM articles))
 SELECT customer FROM orders WHERE id IN (SELECT order_id FROM line WHERE id < (SELECT AVG(id) FROM line))
+SELECT julianday(updated_at) - julianday(created_at) FROM task
+SELECT AVG(julianday(updated_at) - julianday(created_at)) FROM task
+SELECT deleted, MAX(julianday(updated_at) - julianday(created_at)) FROM task GROUP BY deleted
+SELECT id FROM task ORDER BY julianday(updated_at) - julianday(created_at) DESC LIMIT 1
+SELECT id FROM task WHERE julianday(updated_at) - julianday(created_at) >= 1
+SELECT id FROM task WHERE 24 < 24 * (julianday(updated_at) - julianday(created_at))
+SELECT AVG(julianday({until} || ' ' || substr(until, 13, 5)) - julianday({iso} || ' ' || substr(seen, 13, 5))) FROM log
 SELECT id FROM log WHERE seen LIKE '% 2023 %'
 SELECT id FROM log WHERE seen LIKE '% Apr 2023%'
 SELECT id FROM log WHERE seen LIKE '02 May 2023 %'
@@ -121,6 +128,7 @@ SELECT (CAST(substr({iso}, 6, 2) AS INTEGER) + 2) / 3, COUNT(*) FROM log GROUP B
 SELECT "Full Name" FROM "Odd Table" WHERE "select" = 1
 """.strip()
     .replace("{iso}", ISO)
+    .replace("{until}", ISO.replace("seen", "until"))
     .splitlines()
 )
 
@@ -176,6 +184,10 @@ SELECT title FROM articles WHERE (article_category = 'a' AND word_count = 1) OR 
 SELECT authors FROM articles ORDER BY authors
 SELECT eu FROM odd_dates ORDER BY eu
 SELECT id FROM log WHERE seen LIKE '%Apr%'
+SELECT julianday(updated_at) - julianday(updated_at) FROM task
+SELECT julianday(updated_at) + julianday(created_at) FROM task
+SELECT 24 * (julianday(updated_at) - julianday(created_at)) FROM task
+SELECT id FROM task WHERE julianday(updated_at) - julianday(created_at) > deleted
 SELECT id FROM log WHERE seen LIKE '%20%'
 SELECT id FROM log WHERE seen LIKE '2023%'
 SELECT MAX(eu) FROM odd_dates
