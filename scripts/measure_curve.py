@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from sqlrag_dspy.learn import labels
-from sqlrag_dspy.learn.cases import Case, cases_of, dense_of
+from sqlrag_dspy.learn.cases import Case, cases_of, dense_of, scale_of
 from sqlrag_dspy.learn.databases import open_trainset
+from sqlrag_dspy.learn.fit import FitRouter
 from sqlrag_dspy.learn.linear import known_words, logistic, matrix, scores_of, vocabulary_of
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.features import terms
@@ -29,7 +30,6 @@ from sqlrag_dspy.types import ROUTES
 
 SIZES = (64, 128, 256, 512, 1024, 2048)
 SEEDS = 5
-STRENGTH = 8.0
 
 
 def main() -> None:
@@ -38,12 +38,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     given = parser.parse_args()
     folders = [path.parent for path in sorted(Path("trainsets").glob("*/train.jsonl"))]
-    databases = {f.name: open_trainset(f, Settings(), is_searched=False) for f in folders}
+    databases = {f.name: open_trainset(f, Settings()) for f in folders}
     program = SqlRag(databases)
     cases = cases_of(
         program, [labels.example(label) for f in folders for label in labels.read(f / "train.jsonl")]
     )
-    dense = dense_of(cases)
+    dense = dense_of(cases, scale_of(cases))
     names = np.array([case.database.name for case in cases])
     right: dict[str, dict[int, list[np.ndarray]]] = {"with the encoder": {}, "words alone": {}}
     confusion = {a: dict.fromkeys(ROUTES, 0) for a in ROUTES}
@@ -89,7 +89,7 @@ def predict(cases: Sequence[Case], dense: Any, train: list[int], test: list[int]
     head = logistic(
         matrix(vocabulary, [counted[n] for n in train], blocks[0]),
         [cases[n].example.route for n in train],
-        STRENGTH,
+        FitRouter().strength if dense is None else FitRouter().full_strength,
         seed=0,
     )
     scores = scores_of(head, matrix(vocabulary, [counted[n] for n in test], blocks[1]))

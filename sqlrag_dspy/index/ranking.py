@@ -103,7 +103,7 @@ class TableIndex:
         self.table = table
         self.spec = spec
         self._language = language
-        self._vectors = vectors
+        self.vectors = vectors
 
     @cached_property
     def contents(self) -> Contents:
@@ -215,6 +215,18 @@ class TableIndex:
             raise SqlRagError(f"{self.spec.name}.{column} is true or false, {value!r} is neither")
         return store.folded(value if isinstance(value, str) else str(value))
 
+    # --- what is asked of all rows ---
+
+    def all_chunks(self) -> Ids:
+        """Ids of the chunks of every row."""
+        return np.flatnonzero(self.contents.chunk_row >= 0)
+
+    def words_of(self, text: str, language: str | None) -> tuple[tuple[Term, ...], float, float]:
+        """The words of a text, the BM25 of the chunk that holds them best, and their idf mass."""
+        terms, _, _ = self._read(text, language)
+        matches = self._words.match(terms, None, limit=1)
+        return terms, max(matches.scores.values(), default=0.0), matches.mass
+
     # --- in what order ---
 
     def rank(
@@ -289,7 +301,7 @@ class TableIndex:
         contents = self.contents
         wanted = max(CANDIDATES, 3 * k)
         queries = [
-            (self._vectors[encoder.name], encoder([asked.text]), share) for encoder, share in asked.weighted
+            (self.vectors[encoder.name], encoder([asked.text]), share) for encoder, share in asked.weighted
         ]
         near = [self._nearest(vectors, query, chunk_ids, wanted) for vectors, query, _ in queries]
         words, mass = self._match(asked.terms, chunk_ids, selection, wanted)

@@ -14,11 +14,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.fuse import Fusion, fuse
 from sqlrag_dspy.index.language import detect
+from sqlrag_dspy.index.nearness import FEATURES, Vector, nearness
 from sqlrag_dspy.index.passages import read_documents
 from sqlrag_dspy.index.ranking import TableIndex, alternatives
 from sqlrag_dspy.types import Hits, Key, RowReader, Search, Table, Value
@@ -157,3 +161,20 @@ class Index:
             (name, value) for name, values in (filters or {}).items() for value in alternatives(values)
         )
         return Hits(documents, Search(selection.count, selection.count, True, said))
+
+    def nearness(self, text: str, known: Mapping[str, Vector] | None = None) -> NDArray[np.float64]:
+        """How near a text is to anything in the index, as `nearness.FEATURES` numbers: the most of any table.
+
+        `known`: its unit vectors, by the embedder's name, where somebody has worked them out. NaN where no
+        encoder of that kind is there. Raises IndexUnusable when the index is broken.
+        """
+        language, known = detect(text), known or {}
+        vectors = [(e, known[e.name] if e.name in known else e([text])[0]) for e in self._encoders]
+        try:
+            with self._lock:
+                found = [nearness(table, text, vectors, language) for table in self._tables.values()]
+        except sqlite3.DatabaseError as error:
+            raise IndexUnusable(
+                f"the index in {self.path} is broken ({error}); run 'sqlrag index --rebuild'"
+            ) from error
+        return np.fmax.reduce(found) if found else np.full(FEATURES, np.nan)

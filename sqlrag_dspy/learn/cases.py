@@ -1,4 +1,4 @@
-"""Labelled queries with what the fitters read of them: links, masked question, the encoder's block."""
+"""Labelled queries with what the fitters read of them: links, masked question, its sense."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from sqlrag_dspy.errors import LabelError
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.program.encoder import embedding, multilingual
 from sqlrag_dspy.program.features import Floats
-from sqlrag_dspy.program.inquiry import readings_of
+from sqlrag_dspy.program.inquiry import sense_of
+from sqlrag_dspy.program.router import Scale, Sense
 from sqlrag_dspy.types import Links
 
 
@@ -28,9 +28,9 @@ class Case:
     masked: str
 
     @cached_property
-    def dense(self) -> Floats:
-        """The encoder's block of the question."""
-        return embedding(multilingual, readings_of(self.links))
+    def sense(self) -> Sense:
+        """What the encoder makes of the question."""
+        return sense_of(self.links, self.database)
 
 
 def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
@@ -47,6 +47,11 @@ def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
     return out
 
 
-def dense_of(cases: Sequence[Case]) -> Floats:
-    """The encoder's block of every case, (cases, features)."""
-    return np.stack([case.dense for case in cases])
+def scale_of(cases: Sequence[Case]) -> Scale:
+    """The scale of the cases' nearnesses."""
+    return Scale.of(np.stack([case.sense.nearness for case in cases]))
+
+
+def dense_of(cases: Sequence[Case], scale: Scale) -> Floats:
+    """The dense block of every case, (cases, features)."""
+    return np.stack([scale.block(case.sense) for case in cases])

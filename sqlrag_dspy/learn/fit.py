@@ -14,7 +14,7 @@ import numpy as np
 from dspy.teleprompt import Teleprompter
 from numpy.typing import NDArray
 
-from sqlrag_dspy.learn.cases import Case, cases_of, dense_of
+from sqlrag_dspy.learn.cases import Case, cases_of, dense_of, scale_of
 from sqlrag_dspy.learn.fit_sketch import FitSketch, held_out_trust
 from sqlrag_dspy.learn.linear import (
     FOLDS,
@@ -34,7 +34,7 @@ from sqlrag_dspy.program.features import Head, terms
 class FitRouter(Teleprompter):
     """Fits `program.router` and fills the demonstration bank."""
 
-    def __init__(self, seed: int = 0, strength: float = 8.0, full_strength: float = 8.0) -> None:
+    def __init__(self, seed: int = 0, strength: float = 8.0, full_strength: float = 2.0) -> None:
         super().__init__()
         self.seed = seed
         self.strength = strength
@@ -50,11 +50,12 @@ class FitRouter(Teleprompter):
         known = known_words([case.masked for case in cases], databases)
         counted = [terms(case.masked, known) for case in cases]
         vocabulary = vocabulary_of(counted, known)
-        dense = dense_of(cases)
+        scale = scale_of(cases)
+        dense = dense_of(cases, scale)
         sparse = matrix(vocabulary, counted)
         joined = matrix(vocabulary, counted, dense)
         router = student.router
-        router.vocabulary, router.seed = vocabulary, self.seed
+        router.vocabulary, router.scale, router.seed = vocabulary, scale, self.seed
         held = self.held_out(cases)
         for name, features, strength in (
             ("quick", sparse, self.strength),
@@ -81,7 +82,7 @@ class FitRouter(Teleprompter):
         routes = [case.example.route for case in cases]
         names = sorted(set(routes))
         fold = folds_of(routes, self.seed)
-        dense = dense_of(cases)
+        dense = dense_of(cases, scale_of(cases))
         out = {name: np.zeros((len(cases), len(names))) for name in ("quick", "full")}
         for number in range(FOLDS):
             train = [int(n) for n in np.flatnonzero(fold != number)]

@@ -166,6 +166,13 @@ class Database:
 
         return find_embedder(self.settings.embedder[0], embed_functions(self.settings))
 
+    @cached_property
+    def column_vectors(self) -> Any:
+        """What the columns are called, as unit vectors of the packaged encoder."""
+        from sqlrag_dspy.program.nearness import column_vectors
+
+        return column_vectors(self)
+
     def sync(
         self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> SyncReport:

@@ -13,7 +13,8 @@ from sqlrag_dspy.program.features import Floats
 Encode = Callable[[list[str]], Floats]
 """Texts to unit vectors, (n, dimension)."""
 
-EMBEDDING_SCALE = 2.0
+ENCODER = "use-multilingual"
+EMBEDDING_SCALE = 0.7
 """How much the embedding block weighs beside the unit-length n-gram block."""
 
 
@@ -21,7 +22,7 @@ EMBEDDING_SCALE = 2.0
 def _encoder() -> Any:
     from sqlrag_dspy.index import find_embedder
 
-    return find_embedder("use-multilingual")
+    return find_embedder(ENCODER)
 
 
 def multilingual(texts: list[str]) -> Floats:
@@ -30,7 +31,11 @@ def multilingual(texts: list[str]) -> Floats:
     return vectors
 
 
-def embedding(encode: Encode, readings: Sequence[str]) -> Floats:
-    """The dense block of a question: every reading's unit vector, scaled, one after the other."""
-    vectors = encode([reading[:1000] or "." for reading in readings])
+def encoded(encode: Encode, readings: Sequence[str]) -> Floats:
+    """Every reading's unit vector, (readings, dimension)."""
+    return encode([reading[:1000] or "." for reading in readings])
+
+
+def embedding(vectors: Floats) -> Floats:
+    """The dense block of a question: the unit vectors of its readings, scaled, one after the other."""
     return np.concatenate(list(vectors)).astype(np.float32) * np.float32(EMBEDDING_SCALE)

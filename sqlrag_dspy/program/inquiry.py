@@ -12,9 +12,10 @@ import dspy
 
 from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.program.encoder import embedding, multilingual
-from sqlrag_dspy.program.features import Floats
+from sqlrag_dspy.program.encoder import embedding, encoded, multilingual
+from sqlrag_dspy.program.nearness import nearness
 from sqlrag_dspy.program.result import Step, Usage
+from sqlrag_dspy.program.router import Sense
 from sqlrag_dspy.types import Links
 
 Listener = Callable[[Step], None]
@@ -108,9 +109,9 @@ class Inquiry:
         return mask(self.links)
 
     @cached_property
-    def dense(self) -> Floats:
-        """The sentence encoder's block of the question, for the learned heads."""
-        return embedding(multilingual, readings_of(self.links))
+    def sense(self) -> Sense:
+        """What the encoder makes of the question, for the learned heads."""
+        return sense_of(self.links, self.database)
 
     @contextmanager
     def step(self, name: str, given: Any = None) -> Iterator[Step]:
@@ -146,6 +147,14 @@ class Inquiry:
         total = self.meter.usage()
         total.seconds = round(time.perf_counter() - self._started, 6)
         return total
+
+
+def sense_of(links: Links, database: Database) -> Sense:
+    """A question's meaning, and how near it is to what its database holds."""
+    readings = readings_of(links)
+    vectors = encoded(multilingual, readings)
+    # The reading with kinds for names is near to nothing in particular.
+    return Sense(embedding(vectors), nearness(database, readings[1:], vectors[1:]))
 
 
 def readings_of(links: Links) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
     """The plan of a question: its route, and what that route needs."""
     inquiry.links  # noqa: B018 - linked first, so that the trace reads in order
     with inquiry.step("route", inquiry.masked) as step:
-        learned = rag.router(masked=inquiry.masked, dense=lambda: inquiry.dense)
+        learned = rag.router(masked=inquiry.masked, sense=lambda: inquiry.sense)
         route: Route | None = learned.route
         plan = Plan(route or "vector", learned.confidence, "learned", reason=learned.reason)
         sure = route is not None and learned.confidence >= rag.thresholds.route

@@ -1,24 +1,61 @@
 """The learned router: a calibrated linear classifier over the delexicalised question.
 
-Two stages, one answer, and for a decline its likeliest reason. The first reads n-grams of the masked
-question alone. Only when its confidence stays under `gate` does the second add the multilingual sentence
-embedding, which costs milliseconds and a model to load. Fitting is in `learn.fit`; the LM tier is in
-`route.py`.
+Two stages, one answer, and for a decline its likeliest reason. The first reads n-grams of the masked question
+alone. Only when its confidence stays under `gate` does the second add the multilingual sentence embedding and
+how near the question is to what the database holds, which costs milliseconds and a model to load. Fitting is in
+`learn.fit`; the LM tier is in `route.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import dspy
+import numpy as np
 from dspy.predict.parameter import Parameter
 
-from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, terms
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, pack, terms, unpack
 from sqlrag_dspy.types import ROUTES
 
-Dense = Callable[[], Floats]
-"""The encoder's block of one question, worked out when it is first needed."""
+NEARNESS_SCALE = 0.3
+"""How much a nearness, in standard deviations, weighs beside the unit-length n-gram block."""
+FAR_OUT = 3.0
+"""Standard deviations beyond which a nearness counts no more."""
+
+
+class Sense(NamedTuple):
+    """What the second stage reads of one question: its embedding, and its nearnesses (NaN where unknown)."""
+
+    embedding: Floats
+    nearness: Floats
+
+
+@dataclass
+class Scale:
+    """Means and standard deviations of the nearnesses of the labelled questions."""
+
+    centre: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    spread: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    @classmethod
+    def of(cls, nearnesses: Floats) -> Scale:
+        """The scale of many questions, (questions, features); a feature that none has counts as average."""
+        seen = np.where(np.isnan(nearnesses).all(axis=0), 0.0, nearnesses)
+        centre, spread = np.nanmean(seen, axis=0), np.nanstd(seen, axis=0)
+        return cls(centre.astype(np.float32), np.maximum(spread, 1e-6).astype(np.float32))
+
+    def block(self, sense: Sense) -> Floats:
+        """The dense features of a question; what is unknown of its nearness counts as average.
+
+        A program from before nearness was read has no scale, and its weights no place for it.
+        """
+        if not len(self.centre):
+            return sense.embedding
+        deviations = np.nan_to_num((sense.nearness - self.centre) / self.spread, nan=0.0)
+        near = NEARNESS_SCALE * np.clip(deviations, -FAR_OUT, FAR_OUT)
+        return np.concatenate([sense.embedding, near]).astype(np.float32)
 
 
 class Router(dspy.Module, Parameter):
@@ -30,6 +67,7 @@ class Router(dspy.Module, Parameter):
         self.vocabulary = Vocabulary()
         self.quick = Head()
         self.full = Head()
+        self.scale = Scale()
         self.reasons = Head()
         self.gate = 1.0
         self.seed = 0
@@ -38,17 +76,18 @@ class Router(dspy.Module, Parameter):
     def is_fitted(self) -> bool:
         return bool(self.quick.classes)
 
-    def forward(self, masked: str, dense: Dense | None = None) -> dspy.Prediction:
-        """`masked` is the delexicalised question; `dense` gives the encoder's block of it when asked.
+    def forward(self, masked: str, sense: Callable[[], Sense] | None = None) -> dspy.Prediction:
+        """`masked` is the delexicalised question; `sense` works out the rest when it is needed.
 
-        Without `dense` the first stage alone answers. An unfitted router gives no route.
+        Without `sense` the first stage alone answers. An unfitted router gives no route.
         """
         if not self.is_fitted:
             return dspy.Prediction(route=None, confidence=0.0, probabilities={}, stage="none", reason=None)
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
         probabilities, stage = self.quick.probabilities(columns, values), "quick"
-        if dense is not None and self.full.classes and max(probabilities.values()) < self.gate:
-            probabilities, stage = self.full.probabilities(columns, values, dense()), "full"
+        if sense is not None and self.full.classes and max(probabilities.values()) < self.gate:
+            block = self.scale.block(sense())
+            probabilities, stage = self.full.probabilities(columns, values, block), "full"
         route, confidence = best(probabilities, ROUTES)
         reason = None
         if self.reasons.classes:
@@ -62,6 +101,7 @@ class Router(dspy.Module, Parameter):
             "vocabulary": self.vocabulary.dump(),
             "quick": self.quick.dump(),
             "full": self.full.dump(),
+            "scale": [pack(self.scale.centre), pack(self.scale.spread)],
             "reasons": self.reasons.dump(),
             "gate": self.gate,
             "seed": self.seed,
@@ -71,6 +111,7 @@ class Router(dspy.Module, Parameter):
         self.vocabulary = Vocabulary.load(state["vocabulary"])
         self.quick = Head.load(state["quick"])
         self.full = Head.load(state["full"])
+        self.scale = Scale(*(unpack(part, -1) for part in state.get("scale", ())))
         self.reasons = Head.load(state["reasons"])
         self.gate = float(state["gate"])
         self.seed = int(state["seed"])

@@ -1,0 +1,60 @@
+"""The router's second stage: what it reads of a question, and programs from before it read so much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sqlrag_dspy.program.nearness import TO_COLUMNS, TO_TEXTS, nearness, plain
+from sqlrag_dspy.program.router import FAR_OUT, NEARNESS_SCALE, Router, Scale, Sense
+
+
+def sense(near) -> Sense:
+    return Sense(np.ones(3, np.float32), np.array(near, np.float32))
+
+
+def test_nearness_counts_in_deviations_and_no_more_than_so_many():
+    scale = Scale.of(np.array([[0.0, 1.0], [2.0, 3.0]], np.float32))
+    assert scale.block(sense([1, 2])).tolist() == [1, 1, 1, 0, 0]
+    assert scale.block(sense([2, 1]))[3:] == pytest.approx([NEARNESS_SCALE, -NEARNESS_SCALE])
+    assert scale.block(sense([99, -99]))[3:] == pytest.approx(
+        [NEARNESS_SCALE * FAR_OUT, -NEARNESS_SCALE * FAR_OUT]
+    )
+
+
+def test_what_is_unknown_counts_as_average():
+    nothing = np.float32("nan")
+    scale = Scale.of(np.array([[0.0, nothing], [2.0, nothing], [nothing, nothing]], np.float32))
+    assert np.isfinite([*scale.centre, *scale.spread]).all()
+    assert scale.block(sense([nothing, nothing])).tolist() == [1, 1, 1, 0, 0]
+    assert scale.block(sense([1, 5]))[3] == 0
+
+
+def test_a_program_from_before_nearness_reads_the_embedding_alone():
+    assert Scale().block(sense([1, 2])).tolist() == [1, 1, 1]
+    state = Router().dump_state()
+    state.pop("scale")
+    assert not len(Router().load_state(state).scale.centre)
+
+
+def test_the_scale_is_part_of_the_state():
+    router = Router()
+    router.scale = Scale.of(np.array([[0.0, 1.0], [2.0, 5.0]], np.float32))
+    again = Router().load_state(router.dump_state()).scale
+    assert np.array_equal(again.centre, router.scale.centre)
+    assert np.array_equal(again.spread, router.scale.spread)
+
+
+def test_a_question_is_near_to_its_columns_and_texts(small_database):
+    vectors = np.eye(2, small_database.column_vectors.shape[1], dtype=np.float32)
+    found = nearness(small_database, ["how long are they", "word count"], vectors)
+    assert found.shape == (2 * (TO_TEXTS + TO_COLUMNS),)
+    assert np.isfinite(found[TO_TEXTS : TO_TEXTS + TO_COLUMNS]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("minutes_down", "minutes down"), ("MinutesDown", "Minutes Down"), ("Ad ID", "Ad ID"), ("año", "año")],
+)
+def test_stored_names_are_read_as_words(name, said):
+    assert plain(name) == said
