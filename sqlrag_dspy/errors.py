@@ -11,6 +11,12 @@ class SettingsError(SqlRagError):
     """`sqlrag.toml` or an environment variable is wrong."""
 
 
+class PolicyError(SettingsError):
+    """[policy] does not fit the source, or the session lacks what it asks for; nothing is shown then."""
+
+    wall = "policy"
+
+
 class SourceError(SqlRagError):
     """The database cannot be opened or read."""
 

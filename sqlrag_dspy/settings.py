@@ -38,6 +38,54 @@ class Limits(BaseModel):
     threads: int = Field(default=2, gt=0)
 
 
+class PolicySettings(BaseModel):
+    """Who may see what: tables and columns ("table.column"), row conditions, masks (docs/security.md)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    allow_tables: list[str] | None = None
+    deny_tables: list[str] = Field(default_factory=list)
+    allow_views: list[str] = Field(default_factory=list)
+    """Views and virtual tables of the source that may be seen though they are computed past this policy."""
+    allow_columns: list[str] = Field(default_factory=list)
+    deny_columns: list[str] = Field(default_factory=list)
+    rows: dict[str, str] = Field(default_factory=dict)
+    masks: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("allow_columns", "deny_columns")
+    @classmethod
+    def _are_columns(cls, value: list[str]) -> list[str]:
+        for name in value:
+            _column(name)
+        return value
+
+    @field_validator("rows")
+    @classmethod
+    def _are_said(cls, value: dict[str, str]) -> dict[str, str]:
+        for table, condition in value.items():
+            if not condition.strip():
+                raise ValueError(f"the condition of {table} is empty; deny the table, or leave it out")
+        return value
+
+    @field_validator("masks")
+    @classmethod
+    def _are_masks(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, mask in value.items():
+            _column(name)
+            if mask not in ("hash", "null") and not mask.startswith("text:"):
+                raise ValueError(f"the mask of {name} is {mask!r}; write 'hash', 'null' or 'text:…'")
+        return value
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it says nothing, so that everything may be seen."""
+        return self == PolicySettings()
+
+
+def _column(name: str) -> None:
+    if not all(name.partition(".")):
+        raise ValueError(f"{name!r} names no column; write 'table.column'")
+
+
 class Settings(BaseModel):
     """All settings, with the defaults of the contract."""
 
@@ -50,6 +98,7 @@ class Settings(BaseModel):
     lm_small: str = ""
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     limits: Limits = Limits()
+    policy: PolicySettings = PolicySettings()
 
     @field_validator("embedder", mode="before")
     @classmethod
@@ -87,12 +136,7 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        if where == "policy":
-            raise SettingsError(
-                f"{path}: [policy] is not enforced by this version, so it is refused rather than half obeyed; "
-                "remove it, or restrict what the database user may see"
-            ) from error
-        known = ", ".join(Settings.model_fields)
+        known = ", ".join((PolicySettings if where.startswith("policy.") else Settings).model_fields)
         remedy = (
             f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
         )

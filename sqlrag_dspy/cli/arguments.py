@@ -45,6 +45,33 @@ def add(commands: Commands, name: str, run: Run, *, does: str, example: str) -> 
     return parser
 
 
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """The parameters that [policy] asks for."""
+    parser.add_argument(
+        "--session",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="NAME=VALUE",
+        help="who asks: a parameter of [policy]; give it again for more",
+    )
+
+
+def session_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of --session; a name that was given several times has several values."""
+    found: dict[str, Any] = {}
+    for name, value in getattr(args, "session", ()):
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _pair(value: str) -> tuple[str, str]:
+    name, equals, said = text(value).partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{value!r} is not NAME=VALUE")
+    return name.strip(), said
+
+
 def one_of(args: argparse.Namespace, name: str) -> None:
     """Exits with bad usage unless either the argument of that name or --batch was given, not both."""
     if (getattr(args, name) is None) == (args.batch is None):

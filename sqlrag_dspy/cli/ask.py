@@ -32,6 +32,7 @@ def add(commands: arguments.Commands) -> None:
     )
     parser.add_argument("--program", metavar="DIR", help="compiled program: a folder or a shipped name")
     parser.add_argument("--lm", metavar="NAME", help="language model, for example gemini/gemini-2.5-flash")
+    arguments.add_session(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrag_dspy.cli import arguments, init
 from sqlrag_dspy.cli.output import Screen, one_line
@@ -52,20 +52,21 @@ Check = Iterator[Finding]
 
 def add(commands: arguments.Commands) -> None:
     """Adds `doctor`."""
-    arguments.add(
+    parser = arguments.add(
         commands,
         "doctor",
         run,
         does="check versions, settings, source, index, program and model, and say what to do",
         example="sqlrag doctor",
     )
+    arguments.add_session(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
     """Runs every check that can be run; exit code 1 when one fails."""
     findings = []
     with ExitStack() as stack:
-        for finding in look(arguments.settings_path(args), stack):
+        for finding in look(arguments.settings_path(args), stack, arguments.session_of(args)):
             findings.append(finding)
             if not (screen.is_quiet and finding.status == "ok"):
                 screen.text(
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     return int(has_failed)
 
 
-def look(path: Path | None, stack: ExitStack) -> Check:
+def look(path: Path | None, stack: ExitStack, session: dict[str, Any] | None = None) -> Check:
     """All findings, in the order in which one would put things right."""
     yield from versions()
     from sqlrag_dspy import settings as settings_room
@@ -96,7 +97,7 @@ def look(path: Path | None, stack: ExitStack) -> Check:
         yield Finding("settings", "fail", f"no {named} here; write one with 'sqlrag init URL'")
     database = None
     if settings.source:
-        database, found = opened(settings, stack)
+        database, found = opened(settings, stack, session)
         yield found
     if database is not None:
         yield from guarded("tables", lambda: tables(database.catalog))
@@ -141,12 +142,14 @@ def versions() -> Check:
         )
 
 
-def opened(settings: Settings, stack: ExitStack) -> tuple[Database | None, Finding]:
+def opened(
+    settings: Settings, stack: ExitStack, session: dict[str, Any] | None
+) -> tuple[Database | None, Finding]:
     """The database, closed with `stack`, or None and why it does not open."""
     from sqlrag_dspy.program.database import open_database
 
     try:
-        database = open_database(settings)
+        database = open_database(settings, session=session)
         stack.callback(database.close)
         count = len(database.catalog.tables)
     except (SqlRagError, OSError) as error:

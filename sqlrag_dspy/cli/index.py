@@ -34,6 +34,7 @@ def add(commands: arguments.Commands) -> None:
     parser.add_argument(
         "--watch", type=arguments.seconds, metavar="SECONDS", help="again every so often, until Ctrl-C"
     )
+    arguments.add_session(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -57,7 +58,7 @@ def once(
     args: argparse.Namespace, screen: Screen, *, rebuild: bool = False, is_first: bool = True
 ) -> SyncReport:
     """One sync over a newly opened database, so that new tables and columns are seen."""
-    with opening.database(args) as database:
+    with opening.indexed(args) as database:
         report = sync(database, screen, rebuild=rebuild)
         if not database.text_tables and is_first:
             screen.warn(NOTHING_TO_INDEX)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 def add(commands: arguments.Commands) -> None:
     """Adds `schema`."""
-    arguments.add(
+    parser = arguments.add(
         commands,
         "schema",
         run,
         does="show tables and columns with what was found in them",
         example="sqlrag schema --json",
     )
+    arguments.add_session(parser)
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -266,10 +267,11 @@ def set_meta(connection: sqlite3.Connection, name: str, value: Any) -> None:
 
 
 @contextmanager
-def locked(store: Path) -> Iterator[None]:
-    """Holds the one writer's lock of a store. Raises IndexUnusable naming the process that has it.
+def locked(store: Path, patience: float = 0.0) -> Iterator[None]:
+    """Holds the one writer's lock of a store, for which it waits `patience` seconds.
 
-    The operating system frees the lock of a process that died, so a stale one is simply taken over.
+    Raises IndexUnusable naming the process that has it. The operating system frees the lock of a process that
+    died, so a stale one is simply taken over.
     """
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -285,8 +287,16 @@ def locked(store: Path) -> Iterator[None]:
         except ImportError:  # Windows: SQLite's own write lock is then the only one
             fcntl = None  # type: ignore[assignment]
         if fcntl is not None:
+            until = time.monotonic() + patience
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                while True:
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        if time.monotonic() >= until:
+                            raise
+                        time.sleep(0.05)
             except OSError as error:
                 holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
                 raise IndexUnusable(

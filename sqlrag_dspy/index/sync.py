@@ -17,6 +17,7 @@ from pathlib import Path
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import lexical, store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
+from sqlrag_dspy.index.lending import Lender
 from sqlrag_dspy.index.table_sync import TableSync, Totals
 from sqlrag_dspy.types import RowReader, Table
 
@@ -45,23 +46,26 @@ def sync(
     rebuild: bool = False,
     progress: Callable[[int, int], None] | None = None,
     embed_functions: Mapping[str, EmbedFunction] | None = None,
+    lender: Path | None = None,
+    patience: float = 0.0,
 ) -> SyncReport:
     """Brings the index in `store_path` up to date with the rows of `tables`; other tables leave it.
 
-    `progress` is called with (rows read, rows expected). A changed key, text column or embedder rebuilds the
-    table. Raises IndexUnusable when two rows share a key, another process is writing, or the folder or the
-    index is broken; the previous generation then still serves.
+    `progress` is called with (rows read, rows expected). Texts that the store `lender` holds too are not embedded
+    again. `patience`: seconds to wait for another process that is writing. A changed key, text column or
+    embedder rebuilds the table. Raises IndexUnusable when two rows share a key, another process is writing, or
+    the folder or the index is broken; the previous generation then still serves.
     """
     begun = time.perf_counter()
     encoders = [find_embedder(name, embed_functions) for name in dict.fromkeys(embedders)]
     if not encoders:
         raise IndexUnusable('no embedder is set; write embedder = "wordllama" in sqlrag.toml')
-    with store.locked(store_path):
+    with store.locked(store_path, patience):
         connection = _open(store_path, rebuild)
         written: list[Path] = []
         try:
             totals = _sync_tables(
-                connection, store_path, reader, tables, encoders, rebuild, progress, written
+                connection, store_path, reader, tables, encoders, rebuild, progress, written, lender
             )
             generation = store.meta(connection, "generation") or 0
             if totals.is_dirty:
@@ -124,6 +128,7 @@ def _sync_tables(
     rebuild: bool,
     progress: Callable[[int, int], None] | None,
     written: list[Path],
+    lender: Path | None,
 ) -> Totals:
     totals = Totals()
     names = [encoder.name for encoder in encoders]
@@ -156,7 +161,8 @@ def _sync_tables(
             id_ = int(cursor.lastrowid or 0)
             lexical.create(connection, id_)
             totals.is_dirty = True
-        work = TableSync(connection, folder, reader, spec, id_, encoders, written)
+        lent = Lender(lender, table.name, names)
+        work = TableSync(connection, folder, reader, spec, id_, encoders, written, lent)
         work.run(lambda seen: progress and progress(seen, max(expected, seen)), totals)
     return totals
 

@@ -22,6 +22,7 @@ from sqlrag_dspy.index import lexical, store
 from sqlrag_dspy.index.chunk import split
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.language import detect, majority
+from sqlrag_dspy.index.lending import Lender
 from sqlrag_dspy.types import Key, RowReader, Value
 
 BATCH = 512
@@ -97,6 +98,7 @@ class TableSync:
     encoders: Sequence[Embedder]
     written: list[Path]
     """Vector files made so far, to be removed when the sync fails."""
+    lender: Lender | None = None
     _pending: list[str] = field(default_factory=list)
     _embedded: list[list[NDArray[np.float32]]] = field(default_factory=list)
     _known_texts: dict[bytes, int] = field(default_factory=dict)
@@ -209,13 +211,15 @@ class TableSync:
     ) -> None:
         text, context = row.texts[column], row.contexts[column]
         spans = [(start, end) for _, start, end in reused] or split(text)
+        lent = self.lender.vectors(row.hashes[column], spans) if self.lender and not reused else None
         chunks, words = [], []
         for at, (start, end) in enumerate(spans):
             piece = text[start:end]
             if reused:
                 self._sources.append(-reused[at][0] - 1)
             else:
-                self._sources.append(self._source(f"{context}\n{piece}" if context else piece))
+                vectors = None if lent is None else [each[at : at + 1] for each in lent]
+                self._sources.append(self._source(f"{context}\n{piece}" if context else piece, vectors))
             chunks.append((self.id, self._next, row_id, column, start, end))
             words.append((self._next, piece, context, row.filter_text))
             self._next += 1
@@ -224,15 +228,20 @@ class TableSync:
         )
         lexical.add(self.connection, self.id, words)
 
-    def _source(self, text: str) -> int:
-        """The number under which this text is embedded; equal texts are embedded once."""
+    def _source(self, text: str, lent: Sequence[NDArray[np.float32]] | None) -> int:
+        """The number under which this text is embedded, or its lent vectors lie; equal texts count once."""
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         number = self._known_texts.get(digest)
         if number is None:
             number = self._known_texts[digest] = len(self._known_texts)
-            self._pending.append(text)
-            if len(self._pending) >= BATCH:
-                self._embed()
+            if lent is not None:
+                self._embed()  # vectors lie in the order of their numbers
+                for parts, vector in zip(self._embedded, lent):
+                    parts.append(vector)
+            else:
+                self._pending.append(text)
+                if len(self._pending) >= BATCH:
+                    self._embed()
         return number
 
     def _embed(self) -> None:

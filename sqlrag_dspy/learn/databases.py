@@ -144,7 +144,12 @@ def open_trainset(
         url, store = f"sqlite:///{path}", home / "store"
     try:
         chosen = Settings.model_validate(
-            {**settings.model_dump(), "source": url, "store": str(store), "tables": spec.get("tables", {})}
+            {
+                **settings.model_dump(exclude={"policy"}),
+                "source": url,
+                "store": str(store),
+                "tables": spec.get("tables", {}),
+            }
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from importlib import metadata
 from pathlib import Path
@@ -213,17 +213,19 @@ def load(
     settings: Settings | None = None,
     store: str | Path | None = None,
     today: Callable[[], date] = date.today,
+    session: Mapping[str, Any] | None = None,
 ) -> SqlRag:
     """A compiled program over a source, ready to ask.
 
     `program` is a folder or a shipped name. `lm` is a name ("gemini/gemini-2.5-flash"), a dspy.LM, "dspy" for
     the application's own, or None for the learned tier alone. `config` is a sqlrag.toml; without one the
-    defaults hold, with `source` and `store` as given. Never calls dspy.configure.
+    defaults hold, with `source` and `store` as given. `session` are the parameters of its [policy], as in
+    {"tenant": 7}; one that is missing is refused. Never calls dspy.configure.
 
     Where the program was compiled over a database of the same name and another schema, its SQL demonstrations
     are checked: those that can be left out are listed in `left_out`.
     Raises ProgramError when the program is incomplete, newer, does not fit this version, or has a
-    demonstration with a column that this database has lost since; SourceError or LmError for those.
+    demonstration with a column that this database has lost since; SourceError, PolicyError or LmError for those.
     """
     chosen = settings or (settings_module.load(Path(config)) if config is not None else Settings())
     if source is not None:
@@ -232,7 +234,7 @@ def load(
         chosen = chosen.model_copy(update={"store": str(store)})
     folder = find(str(program))
     read_card(folder)
-    database = open_database(chosen, today=today)
+    database = open_database(chosen, today=today, session=session)
     try:
         # The worker of the source starts while DSPy is imported; the encoders load with the first question that
         # needs them, which most sql questions and declines do not.
@@ -247,7 +249,10 @@ def load(
         then = card.schemas.get(database.name, database.catalog.fingerprint)
         if then != database.catalog.fingerprint:
             is_same = _is_same(card.columns.get(database.name), database.catalog)
-            rag.left_out = rag.demonstrations.move(then, database, is_same=is_same)
+            is_limited = database.policy is not None
+            left_out = rag.demonstrations.move(then, database, is_same=is_same and not is_limited)
+            # What a demonstration names and the session does not see is no change of the schema, nor told.
+            rag.left_out = [] if is_limited else left_out
     except BaseException:
         database.close()
         raise

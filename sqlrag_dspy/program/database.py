@@ -15,15 +15,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrag_dspy.errors import SourceError, SqlRagError
+from sqlrag_dspy.errors import IndexUnusable, SourceError, SqlRagError
+from sqlrag_dspy.program import session as sessions
 from sqlrag_dspy.settings import Settings
-from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Rows, Table
+from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Policy, Rows, Table
 
 if TYPE_CHECKING:
     from sqlrag_dspy.index import Index, SyncReport
     from sqlrag_dspy.link import Linker, ValueStore
     from sqlrag_dspy.source import Source
 
+PATIENCE = 120.0
+"""Seconds to wait for another process that makes the index of the same session."""
 MANY = 10_000_000
 """More keys than any selection has."""
 SYNCED = "synced.json"
@@ -42,12 +45,15 @@ class Database:
         *,
         store: Path,
         today: Callable[[], date] = date.today,
+        lender: Path | None = None,
     ) -> None:
+        """`lender`: the store of an index over all rows, from which this session's index takes its vectors."""
         self.name = name
         self.source = source
         self.settings = settings
         self.store = store
         self.today = today
+        self.lender = lender
         self._lock = threading.RLock()
         self._memo: dict[str, Links] = {}
 
@@ -132,15 +138,27 @@ class Database:
 
     @cached_property
     def index(self) -> Index:
-        """The search index. Raises IndexUnusable when there is none that fits."""
-        from sqlrag_dspy.index import open_index
+        """The search index. Raises IndexUnusable when there is none that fits.
 
+        A session's own is made of the rows that it sees, or brought up to date, when it is first opened.
+        """
+        from sqlrag_dspy.index import has_index, open_index
+
+        if self.policy is not None and self._is_outdated and self.text_tables:
+            if not any(has_index(path) for path in (self.store, self.lender) if path is not None):
+                raise IndexUnusable("there is no index yet; build it with 'sqlrag index'")
+            self.sync()
         return open_index(
             self.store,
             self.text_tables,
             self.settings.embedder,
             embed_functions=embed_functions(self.settings),
         )
+
+    @property
+    def policy(self) -> Policy | None:
+        """What this session may see; None for everything."""
+        return self.source.policy
 
     @property
     def text_tables(self) -> list[Table]:
@@ -184,6 +202,7 @@ class Database:
         report = sync(
             self.store, self.source, self.text_tables, self.settings.embedder,
             rebuild=rebuild, progress=progress, embed_functions=embed_functions(self.settings),
+            lender=self.lender, patience=PATIENCE if self.policy is not None else 0.0,
         )  # fmt: skip
         self.values(refresh=True)
         with suppress(OSError):
@@ -195,7 +214,15 @@ class Database:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the source has changed since the last sync: its file, its tables, or their rows."""
+        """Whether the source has changed since the last sync: its file, its tables, or their rows.
+
+        Never to a session: that the file changed tells of rows that it does not see, and its index is brought up
+        to date when it is opened.
+        """
+        return self.policy is None and self._is_outdated
+
+    @property
+    def _is_outdated(self) -> bool:
         try:
             synced = json.loads((self.store / SYNCED).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -275,15 +302,35 @@ def open_database(
     name: str | None = None,
     today: Callable[[], date] = date.today,
     store: Path | None = None,
+    session: Mapping[str, Any] | None = None,
+    is_whole: bool = False,
 ) -> Database:
-    """Opens the source that `settings` name. Raises SourceError with thing, place and remedy."""
+    """Opens the source that `settings` name, as their [policy] shows it to a session with these parameters.
+
+    `is_whole` leaves out the policy's row conditions: for building the index that sessions borrow from, not for
+    answers. Raises SourceError, or PolicyError when a parameter is missing, with thing, place and remedy.
+    """
     from sqlrag_dspy.source import open_source
 
     if not settings.source:
         raise SourceError("no source is set; write sqlrag.toml with 'sqlrag init URL', or pass source=")
-    folder = Path(settings.store) if store is None else store
+    root = Path(settings.store) if store is None else store
+    policy = sessions.bind(settings.policy, session, root, is_whole=is_whole)
+    folder = sessions.folder_of(policy, root)
+    lender, write = None, None
+    if policy is not None and policy.rows:
+        from sqlrag_dspy import sql
+
+        shared = sessions.bind(settings.policy, session, root, is_whole=True)
+        lender = sessions.folder_of(shared, root)
+        write = sql.writer(dict(policy.session))
     source = open_source(
-        settings.source, limits=settings.limits, tables=settings.tables, cache=folder / "catalog.json"
+        settings.source,
+        limits=settings.limits,
+        tables=settings.tables,
+        cache=folder / "catalog.json",
+        policy=policy,
+        write_condition=write,
     )
     stem = name or Path(settings.source.split("://", 1)[-1]).stem or "database"
-    return Database(stem, source, settings, store=folder, today=today)
+    return Database(stem, source, settings, store=folder, today=today, lender=lender)

@@ -12,14 +12,24 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlrag_dspy.errors import QueryFailed, SourceError
+from sqlrag_dspy.errors import QueryFailed, SourceError, SqlRejected
 from sqlrag_dspy.source import choose, quoting
 from sqlrag_dspy.source.execute import Engine, refusal
 from sqlrag_dspy.source.introspect import RawTable, read_tables
 from sqlrag_dspy.source.measured import Measured
 from sqlrag_dspy.source.profile import measure
 from sqlrag_dspy.source.reading import Reading
-from sqlrag_dspy.types import Catalog, Column, ForeignKey, Profile, Table
+from sqlrag_dspy.source.restricting import restrict, settings_for
+from sqlrag_dspy.types import (
+    Catalog,
+    Column,
+    Declared,
+    ForeignKey,
+    Policy,
+    Profile,
+    Table,
+    WriteCondition,
+)
 
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import TableSettings
@@ -42,12 +52,26 @@ class Built:
         return next(reading for reading in self.readings if reading.table == table)
 
 
-def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
-    """Read and profile the whole source. Raises SourceError when it cannot be read or settings do not fit."""
+def build(
+    engine: Engine,
+    settings: Mapping[str, TableSettings],
+    policy: Policy | None = None,
+    write: WriteCondition | None = None,
+) -> Built:
+    """Read and profile what the policy shows of the source, with `write` for its row conditions.
+
+    Raises SourceError when it cannot be read or settings do not fit, PolicyError when the policy does not.
+    """
     try:
         raw, broken = read_tables(engine)
     except QueryFailed as error:
         raise refusal(engine.place, str(error)) from error
+    if policy is not None:
+        unreadable = [name for name, _ in broken]
+        seen = restrict(raw, policy, write or _no_conditions, engine.place.kind, unreadable)
+        settings = settings_for(settings, raw, seen)
+        # What is said of tables that cannot be read names others.
+        raw, broken = seen, []
     by_name = _settings_by_table(settings, raw, engine)
     tables: list[Table] = []
     readings: list[Reading] = []
@@ -61,7 +85,9 @@ def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
         except QueryFailed as error:
             if any(word in str(error) for word in _FATAL):
                 raise refusal(engine.place, str(error)) from error
-            broken.append((table.name, str(error)))
+            broken.append(
+                (table.name, str(error) if policy is None else "it cannot be read as the policy shows it")
+            )
             continue
         tables.append(built)
         readings.append(reading)
@@ -74,12 +100,17 @@ def build(engine: Engine, settings: Mapping[str, TableSettings]) -> Built:
         if own is not None and own.key is not None and rows:
             warnings += _key_warning(engine, built)
     engine.prepare = tuple(reading.view() for reading in readings)
+    engine.views = tuple(reading.table for reading in readings)
     tables = [_inferred(engine, table, tables) for table in tables]
     if not tables:
         reason = f" ({broken[0][0]}: {broken[0][1]})" if broken else ""
         raise SourceError(f"{engine.place.path} has no table that can be read{reason}; name another database")
     dialect = engine.place.kind
     return Built(Catalog(tuple(tables), dialect, tuple(broken), tuple(warnings)), tuple(readings))
+
+
+def _no_conditions(condition: str, table: Declared, tables: Sequence[Declared], dialect: str) -> str:
+    raise SqlRejected("nothing here can write row conditions; open the source with write_condition")
 
 
 def _settings_by_table(
@@ -115,7 +146,10 @@ def _table(
     )
     readings = tuple((m.raw.name, m.reading) for m in columns)
     shows_rowid = "rowid" in key and bool(raw.rowid)
-    return table, Reading(raw.name, raw.relation, readings, raw.rowid, raw.is_plain, shows_rowid)
+    reading = Reading(
+        raw.name, raw.relation, readings, raw.rowid, raw.is_plain, shows_rowid, raw.condition, raw.masks
+    )
+    return table, reading
 
 
 def _key_warning(engine: Engine, table: Table) -> list[str]:

@@ -22,7 +22,7 @@ from sqlrag_dspy.source import scan as scanning
 from sqlrag_dspy.source.attach import locate
 from sqlrag_dspy.source.catalog import Built, build, from_json, readings_from_json, schema_json
 from sqlrag_dspy.source.execute import Engine, refusal
-from sqlrag_dspy.types import Catalog, CheckedSql, Key, Rows, Value
+from sqlrag_dspy.types import Catalog, CheckedSql, Key, Policy, Rows, Value, WriteCondition
 
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import Limits, TableSettings
@@ -38,13 +38,22 @@ class Source:
     """
 
     def __init__(
-        self, url: str, *, limits: Limits, tables: Mapping[str, TableSettings], cache: Path | None = None
+        self,
+        url: str,
+        *,
+        limits: Limits,
+        tables: Mapping[str, TableSettings],
+        cache: Path | None = None,
+        policy: Policy | None = None,
+        write_condition: WriteCondition | None = None,
     ) -> None:
         self.url = url
         self.limits = limits
         self.place = locate(url)
         self._settings = dict(tables)
         self._cache = cache
+        self.policy = policy
+        self._write_condition = write_condition
         self._built: Built | None = None
         self._lock = threading.Lock()
         self._engine = Engine(self.place, limits)
@@ -119,16 +128,18 @@ class Source:
             if self._built is None:
                 # Taken before reading: a change while profiling makes the cache stale, not wrong.
                 stamp = self._stamp()
-                self._built = build(self._engine, self._settings)
+                self._built = build(self._engine, self._settings, self.policy, self._write_condition)
                 self._keep(self._built, stamp)
             self._engine.prepare = self._built.views
+            self._engine.views = tuple(reading.table for reading in self._built.readings)
             return self._built
 
     # --- the cache file ---
 
     def _stamp(self) -> str:
         settings = {name: own.model_dump() for name, own in sorted(self._settings.items())}
-        shape = [CACHE_FORMAT, _version(), str(self.place.path), self.place.stamp, settings]
+        policy = self.policy and self.policy.digest
+        shape = [CACHE_FORMAT, _version(), str(self.place.path), self.place.stamp, settings, policy]
         return hashlib.sha256(json.dumps(shape).encode()).hexdigest()
 
     def _cached(self) -> Built | None:
@@ -169,14 +180,28 @@ def _version() -> str:
 
 
 def open_source(
-    url: str, *, limits: Limits, tables: Mapping[str, TableSettings] | None = None, cache: Path | None = None
+    url: str,
+    *,
+    limits: Limits,
+    tables: Mapping[str, TableSettings] | None = None,
+    cache: Path | None = None,
+    policy: Policy | None = None,
+    write_condition: WriteCondition | None = None,
 ) -> Source:
     """Open `sqlite:///rel.db`, `sqlite:////abs.db`, `duckdb:///x` or a bare path, read-only.
 
-    `cache` is a JSON file that keeps the catalog between runs. Raises SourceError at once when there is no
-    such file or it is not a database; a corrupt or locked file raises when first read.
+    `cache` is a JSON file that keeps the catalog between runs. With a `policy` everything that the source gives
+    is what it shows; `write_condition` writes its row conditions (`sql.writer`). Raises SourceError at once when
+    there is no such file or it is not a database; a corrupt or locked file raises when first read.
     """
-    return Source(url, limits=limits, tables=tables or {}, cache=cache)
+    return Source(
+        url,
+        limits=limits,
+        tables=tables or {},
+        cache=cache,
+        policy=policy,
+        write_condition=write_condition,
+    )
 
 
 def describe(source: Source) -> dict[str, TableSettings]:

@@ -125,6 +125,8 @@ class Engine:
         self.limits = limits
         self.prepare: tuple[str, ...] = ()
         """Statements that each new worker runs first: the views."""
+        self.views: tuple[str, ...] = ()
+        """Their names: all that SQL from outside may read."""
         self._lock = threading.RLock()
         self._process: _Process | None = None
         self._is_closed = False
@@ -160,7 +162,9 @@ class Engine:
 
     def checked(self, sql: str, *, seconds: float, rows: int) -> dict[str, Any]:
         """Columns, rows and truncated of one SELECT from outside, within time, row and byte limits."""
-        request = {"op": "checked", "sql": sql, "seconds": seconds, "rows": rows, "bytes": MAX_BYTES}
+        request = {
+            "op": "checked", "sql": sql, "views": self.views, "seconds": seconds, "rows": rows, "bytes": MAX_BYTES,
+        }  # fmt: skip
         return self._ask(request, seconds)
 
     def _ask(self, request: dict[str, Any], seconds: float | None) -> dict[str, Any]:

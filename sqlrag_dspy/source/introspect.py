@@ -57,6 +57,12 @@ class RawTable:
     is_plain: bool = False
     """An ordinary SQLite table, whose rows SQLite finds fast by number."""
     warnings: tuple[str, ...] = ()
+    is_derived: bool = False
+    """A view, or a virtual table: it shows what it was made from, whatever is said of that."""
+    condition: str = ""
+    """Which rows the policy shows, in the source's own SQL; `relation` already holds it."""
+    masks: tuple[tuple[str, str], ...] = ()
+    """Columns that `relation` shows masked, with the expression over the stored one."""
 
     @property
     def primary(self) -> tuple[str, ...]:
@@ -150,6 +156,7 @@ def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTabl
         _sqlite_unique(engine, name, {column.name for column in columns}) if not is_view else (),
         has_rowid and rowid == "rowid" and not is_virtual,
         warnings,
+        is_view or is_virtual,
     )
 
 
@@ -284,7 +291,9 @@ def _duckdb_table(
     )
     has_own = any(column.name.casefold() == "rowid" for column in columns)
     rowid = "" if has_own else ("row_number() OVER ()" if is_view else "rowid")
-    return RawTable(name, relation, columns, is_view, rowid, tuple(references), tuple(unique))
+    return RawTable(
+        name, relation, columns, is_view, rowid, tuple(references), tuple(unique), is_derived=is_view
+    )
 
 
 def _names(value: object) -> tuple[str, ...]:

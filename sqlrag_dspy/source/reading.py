@@ -19,6 +19,7 @@ class Reading:
 
     `rowid` is the expression of the row number, "" when the table has a column of that name. `is_partial`: it
     is a plain SQLite table, so that parts of it can be asked for. `shows_rowid`: the key is the row number.
+    `condition` and `masks` are those of a policy; `relation` holds them already, a part needs them anew.
     """
 
     table: str
@@ -27,6 +28,8 @@ class Reading:
     rowid: str = ""
     is_partial: bool = False
     shows_rowid: bool = False
+    condition: str = ""
+    masks: tuple[tuple[str, str], ...] = ()
 
     def view(self) -> str:
         """The statement that makes the view of the table's own name."""
@@ -35,15 +38,23 @@ class Reading:
             items.append(f"CAST({self.rowid} AS BIGINT) AS rowid")
         return f"CREATE OR REPLACE VIEW {quoting.name(self.table)} AS SELECT {', '.join(items)} FROM {self.relation}"
 
-    def part(self, names: Sequence[str], condition: str) -> str:
-        """A select of the columns, then the row number, of the rows that a condition in SQLite's SQL leaves."""
-        expressions = dict(self.columns)
+    def part(self, names: Sequence[str], where: str = "", then: str = "") -> str:
+        """A select of the columns, then the row number, of the rows that a condition in SQLite's SQL leaves.
+
+        `then` follows the condition: an order and a limit.
+        """
+        expressions, masks = dict(self.columns), dict(self.masks)
         read = [name for name in dict.fromkeys(names) if name in expressions]
         inner = ", ".join([*(quoting.name(name) for name in read), 'rowid AS "rowid"'])
-        found = f"SELECT {inner} FROM {quoting.name(self.table)} {condition}"
+        wanted = " AND ".join(f"({part})" for part in (self.condition, where) if part)
+        found = f"SELECT {inner} FROM {quoting.name(self.table)}{f' WHERE {wanted}' if wanted else ''} {then}"
+        source = f"sqlite_query('src', {quoting.text(found)})"
+        if masks:
+            shown = [f"{masks.get(name, quoting.name(name))} AS {quoting.name(name)}" for name in read]
+            source = f"(SELECT {', '.join([*shown, 'rowid'])} FROM {source})"
         number = "CAST(rowid AS BIGINT)"
         items = [expressions.get(name, number) for name in names]
-        return f"SELECT {', '.join([*items, number])} FROM sqlite_query('src', {quoting.text(found)})"
+        return f"SELECT {', '.join([*items, number])} FROM {source}"
 
 
 def keys_condition(key: Sequence[str], keys: Sequence[Key]) -> str | None:
@@ -55,9 +66,9 @@ def keys_condition(key: Sequence[str], keys: Sequence[Key]) -> str | None:
             return None
         rows.append(", ".join(part for part in parts if part is not None))
     if len(key) == 1:
-        return f"WHERE {quoting.name(key[0])} IN ({', '.join(rows)})"
+        return f"{quoting.name(key[0])} IN ({', '.join(rows)})"
     names = ", ".join(quoting.name(name) for name in key)
-    return f"WHERE ({names}) IN (VALUES {', '.join(f'({row})' for row in rows)})"
+    return f"({names}) IN (VALUES {', '.join(f'({row})' for row in rows)})"
 
 
 def _literal(value: Value) -> str | None:

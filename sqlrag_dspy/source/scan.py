@@ -56,7 +56,9 @@ def scan(
 def _some(
     engine: Engine, table: Table, reading: Reading, names: Sequence[str], keys: Sequence[Key]
 ) -> Iterator[tuple[Value, ...]]:
-    condition = keys_condition(table.key, keys) if reading.is_partial else None
+    # A masked key is not what is stored: asked of SQLite, it would tell which values are.
+    is_masked = any(name in table.key for name, _ in reading.masks)
+    condition = keys_condition(table.key, keys) if reading.is_partial and not is_masked else None
     if condition is not None:
         rows = engine.trusted(reading.part(names, condition))
         if len(rows) >= len(keys):
@@ -103,8 +105,8 @@ def _all(engine: Engine, table: Table, reading: Reading, names: Sequence[str]) -
     start, last = 0, -(2**63)
     while True:
         if reading.is_partial:
-            after = f"WHERE rowid > {last}" if last > -(2**63) else ""
-            rows = engine.trusted(reading.part(names, f"{after} ORDER BY rowid LIMIT {size}"))
+            after = f"rowid > {last}" if last > -(2**63) else ""
+            rows = engine.trusted(reading.part(names, after, f"ORDER BY rowid LIMIT {size}"))
             yield from (tuple(row[:-1]) for row in rows)
             last = rows[-1][-1] if rows else last
         else:

@@ -5,7 +5,7 @@ application that started it. Requests and replies are JSON lines on stdin and st
 closes stdin. It leaves out all knowledge of catalogs: what to run is sent to it.
 
 First line: {"kind", "path", "extension", "memory", "threads"}; the reply is {"ready": true} or an error.
-Then: {"op": "checked" | "trusted", "sql", "params", "rows", "bytes", "seconds"}
+Then: {"op": "checked" | "trusted", "sql", "views", "params", "rows", "bytes", "seconds"}
 replies {"columns", "rows", "truncated"} or {"error", "reason"}; reason is one of time, memory, fatal, sql,
 open, jail.
 """
@@ -40,6 +40,19 @@ LOCK_DOWN = (
     "SET autoload_known_extensions=false",
     "SET lock_configuration=true",
 )
+SERIES = {"range", "generate_series", "unnest"}
+"""All that SQL from outside may put in FROM besides views and its own subqueries."""
+_FROM = {"BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "CTE"}
+_QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"}
+_TELLING = {
+    "current_setting",
+    "getvariable",
+    "getenv",
+    "current_database",
+    "current_schema",
+    "current_schemas",
+}
+"""Functions that tell of settings and names, besides the pg_… macros, which read view definitions."""
 _AS_TEXT = (
     "TIMESTAMP WITH TIME ZONE",
     "TIME WITH TIME ZONE",
@@ -180,14 +193,75 @@ def resident() -> int:
         return 0
 
 
-def select_text(con: duckdb.DuckDBPyConnection, sql: str, rows: int) -> tuple[str, list[str]]:
+def refuse_sources(con: duckdb.DuckDBPyConnection, sql: str, views: list[str]) -> None:
+    """Raise when the SELECT reads anything but these views and what it defines itself.
+
+    DuckDB's own parser says what it reads, so this holds whatever checked the statement before: the attached
+    source, other catalogs and schemas, files, and functions that return tables cannot be named.
+    """
+    row = con.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [sql]).fetchone()
+    parsed = json.loads(row[0]) if row else {"error": True}
+    if parsed["error"]:
+        raise duckdb.InvalidInputException("only one SELECT statement can run here")
+    known = {name.casefold() for name in views}
+    stack: list[tuple[Any, frozenset[str]]] = [(parsed["statements"], frozenset(known))]
+    while stack:
+        node, names = stack.pop()
+        if isinstance(node, list):
+            stack.extend((item, names) for item in node)
+            continue
+        if not isinstance(node, dict):
+            continue
+        refuse_source(node, names)
+        # A WITH query sees those before it; what follows sees all of them. Its body is walked first.
+        for entry in (node.get("cte_map") or {}).get("map", ()):
+            stack.append((entry["value"], names))
+            names |= {entry["key"].casefold()}
+        for name, part in node.items():
+            # Only the second part of a recursive query sees the query itself.
+            is_within = name == "right" and node.get("type") == "RECURSIVE_CTE_NODE"
+            if name != "cte_map":
+                stack.append((part, names | {node["cte_name"].casefold()} if is_within else names))
+
+
+def refuse_source(node: dict[str, Any], names: frozenset[str]) -> None:
+    """Raise when one node of a parsed statement reads what is not among the names."""
+    kind = str(node.get("type"))
+    source = node.get("from_table")
+    if source is not None and source["type"] not in _FROM:
+        raise _unreadable(source["type"])
+    if kind == "BASE_TABLE":
+        is_bare = not node["catalog_name"] and not node["schema_name"]
+        if not is_bare or node["table_name"].casefold() not in names:
+            raise _unreadable(node["table_name"])
+    elif kind == "TABLE_FUNCTION":
+        if node["function"].get("function_name") not in SERIES:
+            raise _unreadable(str(node["function"].get("function_name")))
+    elif kind == "FUNCTION":
+        called = node["function_name"].casefold()
+        if called in _TELLING or called.startswith("pg_"):
+            raise _unreadable(called)
+    elif kind in ("SHOW_REF", "PIVOT") or (kind.endswith("_NODE") and kind not in _QUERIES):
+        raise _unreadable(kind)
+
+
+def _unreadable(name: str) -> duckdb.Error:
+    return duckdb.InvalidInputException(
+        f"{name[:80]} cannot be read here; select from the tables of the schema"
+    )
+
+
+def select_text(
+    con: duckdb.DuckDBPyConnection, sql: str, rows: int, views: list[str]
+) -> tuple[str, list[str]]:
     """The statement cut to `rows` + 1 rows and with exotic types as text, and its own column names.
 
-    Refuses anything but one SELECT, whoever checked it before.
+    Refuses anything but one SELECT over the views, whoever checked it before.
     """
     statements = con.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise duckdb.InvalidInputException("only one SELECT statement can run here")
+    refuse_sources(con, sql, views)
     relation = con.sql(sql)
     items = []
     for place, kind in enumerate(relation.types, start=1):
@@ -202,7 +276,7 @@ def answer(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> dict[str,
     names: list[str] | None = None
     if request["op"] == "checked":
         limit = limit or 1000
-        sql, names = select_text(con, sql, limit)
+        sql, names = select_text(con, sql, limit, request["views"])
     cursor = con.execute(sql, request.get("params") or None)
     names = names or [column[0] for column in cursor.description or ()]
     out: list[list[Any]] = []
@@ -239,6 +313,8 @@ def read_lines(source: BinaryIO, lines: queue.Queue[bytes]) -> None:
 
 
 def main() -> None:
+    # A parsed statement comes as JSON nested several times as deep as the statement.
+    sys.setrecursionlimit(20_000)
     # Ctrl-C in a terminal reaches the whole group; ending this process is the parent's to decide.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # stdout carries replies alone: whatever a library prints goes to stderr.

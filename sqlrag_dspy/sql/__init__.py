@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.explaining import explain
     from sqlrag_dspy.sql.linting import lint, notices
     from sqlrag_dspy.sql.reading import read
+    from sqlrag_dspy.sql.row_conditions import parameters, row_condition, writer
     from sqlrag_dspy.sql.ties import ranking
 
 _HOMES = {
@@ -28,9 +29,12 @@ _HOMES = {
     "keys_where": "building",
     "lint": "linting",
     "notices": "linting",
+    "parameters": "row_conditions",
     "ranking": "ties",
     "read": "reading",
+    "row_condition": "row_conditions",
     "write": "building",
+    "writer": "row_conditions",
 }
 
 __all__ = [
@@ -42,9 +46,12 @@ __all__ = [
     "keys_where",
     "lint",
     "notices",
+    "parameters",
     "ranking",
     "read",
+    "row_condition",
     "write",
+    "writer",
 ]
 
 
