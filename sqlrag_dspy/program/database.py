@@ -72,7 +72,16 @@ class Database:
         from sqlrag_dspy.link import Linker
 
         synonyms = {name: table.synonyms for name, table in self.settings.tables.items() if table.synonyms}
+        if self.policy is not None:
+            synonyms = {name: self._shown(name, also) for name, also in synonyms.items()}
         return Linker(self.catalog, self.values(), synonyms=synonyms, today=self.today)
+
+    def _shown(self, name: str, synonyms: Mapping[str, list[str]]) -> dict[str, list[str]]:
+        """Other words for what the session sees of a table: those for the rest are not recognised."""
+        table = self.catalog.table(name)
+        if table is None:
+            return {}
+        return {part: also for part, also in synonyms.items() if not part or table.column(part)}
 
     def values(self, *, refresh: bool = False) -> ValueStore:
         """The stored values that questions may name, kept in the store until the data change."""

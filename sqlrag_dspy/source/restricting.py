@@ -163,7 +163,7 @@ def _declared(table: RawTable, kind: Kind) -> Declared:
 def _masked(column: RawColumn, mask: str, secret: str, kind: Kind) -> str:
     """The expression that a masked column is read as, over the stored one."""
     if mask == "null":
-        return "CAST(NULL AS VARCHAR)" if kind == "sqlite" else f"CAST(NULL AS {column.type})"
+        return f"CAST(NULL AS {'VARCHAR' if kind == 'sqlite' else _as_shown(column, mask, kind).type})"
     if mask != "hash":
         return quoting.text(mask.removeprefix("text:"))
     stored = quoting.name(column.name)
@@ -235,8 +235,8 @@ def _restricted(
 
 
 def _as_shown(column: RawColumn, mask: str | None, kind: Kind) -> RawColumn:
-    """A column as its mask leaves it: a text, or nothing of its own type."""
-    if mask is None or mask == "null":
+    """A column as its mask leaves it: a text, or nothing of its own type (unless that lists values: an ENUM)."""
+    if mask is None or (mask == "null" and "(" not in column.type):
         return column
     return replace(column, type="TEXT" if kind == "sqlite" else "VARCHAR", is_nocase=False)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes
 
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import SyncReport, open_index, sync
+from sqlrag_dspy.index.store import locked
 from sqlrag_dspy.types import Key, Table, Value
 
 
@@ -329,3 +331,52 @@ def test_a_broken_file_is_named_and_rebuilt(tmp_path: Path) -> None:
     with pytest.raises(IndexUnusable, match=r"is broken .*run 'sqlrag index --rebuild'"):
         run(tmp_path, reader)
     assert run(tmp_path, reader, rebuild=True).added == 1
+
+
+def test_texts_that_a_lender_holds_are_not_embedded_again(tmp_path: Path) -> None:
+    all_rows = [
+        note(n, f"Bread number {n} of the baker. " * (20 + 9 * n), title=f"Title {n}") for n in range(12)
+    ]
+    lending, borrowing, alone = ToyEmbedder(), ToyEmbedder(), ToyEmbedder()
+    sync(tmp_path / "all", notes(*all_rows), [notes_table()], TOY, embed_functions={"toy": lending})
+    some = [*all_rows[3:8], note(99, "A text that nobody else has.")]
+    sync(
+        tmp_path / "some", notes(*some), [notes_table()], TOY,
+        embed_functions={"toy": borrowing}, lender=tmp_path / "all",
+    )  # fmt: skip
+    sync(tmp_path / "alone", notes(*some), [notes_table()], TOY, embed_functions={"toy": alone})
+    assert borrowing.texts == ["A text that nobody else has."]
+    opened = [
+        open_index(tmp_path / name, [notes_table()], TOY, embed_functions={"toy": ToyEmbedder()})
+        for name in ("some", "alone")
+    ]
+    for text in ("Title 4", "nobody", "the bread and the flour", "Title 1"):
+        first, second = (index.search(text, "notes", k=20, reader=notes(*some)) for index in opened)
+        assert first == second
+
+
+def test_a_lender_that_is_broken_or_missing_lends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "index.sqlite").write_bytes(b"no database")
+    for name in ("broken", "missing"):
+        toy = ToyEmbedder()
+        sync(
+            tmp_path / f"of_{name}", notes(note(1, "Bread.")), [notes_table()], TOY,
+            embed_functions={"toy": toy}, lender=tmp_path / name,
+        )  # fmt: skip
+        assert toy.texts == ["Bread."]
+
+
+def test_a_patient_writer_waits(tmp_path: Path) -> None:
+    def sync_one(patience: float) -> int:
+        report = sync(
+            tmp_path, notes(note(1, "Bread.")), [notes_table()], TOY,
+            embed_functions={"toy": ToyEmbedder()}, patience=patience,
+        )  # fmt: skip
+        return report.generation
+
+    with locked(tmp_path):
+        waiting = ThreadPoolExecutor().submit(sync_one, 30)
+        time.sleep(0.2)
+        assert not waiting.done()
+    assert waiting.result(timeout=30) == 1
