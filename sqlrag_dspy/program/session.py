@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -91,13 +92,13 @@ def _secret(store: Path) -> str:
     path = store / SECRET
     with suppress(OSError):
         store.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        else:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        if not path.exists():
+            # Readable by its owner alone, and put in place whole: the first process to do so decides.
+            with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=store) as file:
                 file.write(secrets.token_hex(32))
+                file.flush()
+                with suppress(FileExistsError):
+                    os.link(file.name, path)
     try:
         kept = path.read_text(encoding="ascii").strip()
     except OSError:

@@ -450,6 +450,24 @@ def test_a_parameter_may_have_several_values(both, tmp_path, shown):
         database.close()
 
 
+@pytest.mark.parametrize("who", ["O'Brien", "' OR '1'='1", "a\\'; --", '"', "ü € 名", "Ada Lund"])
+def test_a_parameter_of_any_letters_is_a_value(both, tmp_path, who):
+    rules = PolicySettings(rows={"notes": "author = :who"})
+    database = opened(both.url, tmp_path / "store", rules, session={"who": who})
+    try:
+        wanted = sum(row[2] == who for row in rows()["notes"])
+        assert tools.compute(database, "SELECT count(*) FROM notes")["rows"] == [[wanted]]
+        assert len(list(database.source.scan("notes", ["id"]))) == wanted
+    finally:
+        database.close()
+
+
+def test_the_key_of_the_hashes_is_its_owners(both):
+    key = both.folder / "store" / "policy.key"
+    assert key.stat().st_mode & 0o077 == 0
+    assert len(key.read_text()) == 64
+
+
 def test_hashes_stay_equal_and_are_keyed_by_the_store(both, tmp_path):
     sql = "SELECT email FROM customers ORDER BY id"
     first = tools.compute(both.seen, sql)["rows"]
