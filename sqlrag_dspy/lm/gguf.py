@@ -30,6 +30,8 @@ _BATCH = 256
 """Tokens read between two looks at the clock: some seconds on a slow machine."""
 _KEPT = 256
 """MiB of read prompts kept beside the last one, so that the prompts of a question's steps do not evict each other."""
+_REPEATS, _SHORTEST, _LONGEST = 5, 12, 120
+"""An answer that repeats so many characters so many times says nothing more."""
 _LOOK = 0.5
 """Seconds between two looks, while a call waits, at whether the one before it still goes on."""
 _GRACE = 10.0
@@ -91,7 +93,8 @@ class Model:
     def chunks(self, body: Mapping[str, Any], seconds: float) -> Iterator[dict[str, Any]]:
         """The partial replies to one chat completion, in llama.cpp's own form; the last has usage.
 
-        Closing the iterator ends the call. Raises TimeoutError after `seconds`, ContextLengthError for a prompt
+        Closing the iterator ends the call. An answer that says the same over and over is ended there, as one that
+        is too long. Raises TimeoutError after `seconds`, ContextLengthError for a prompt
         that is too long, and InvalidRequestError or ServerError for what else llama.cpp refuses.
         """
         while not self._turn.acquire(timeout=_LOOK):
@@ -115,6 +118,8 @@ class Model:
                 yield item
             if call.is_late:
                 raise _late(self.file, seconds, "was not done")
+            if call.is_looping:
+                yield call.cut()
         finally:
             call.is_wanted = False
 
@@ -129,8 +134,9 @@ class _Call(threading.Thread):
         super().__init__(name="gguf call")
         self.said: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.until = time.monotonic() + seconds
-        self.is_late = False
+        self.is_late = self.is_looping = False
         self.is_wanted = True
+        self._text, self._tokens, self._progress = "", 0, {"total": 0, "cache": 0}
         self._ask = (server, {**body, "stream": True, "return_progress": True})
         self._turn = turn
 
@@ -150,10 +156,36 @@ class _Call(threading.Thread):
     def _hear(self, chunk: Any) -> bool:
         """Takes one partial reply; True ends the call."""
         self.is_late = time.monotonic() > self.until
-        if self.is_wanted:
-            for item in chunk if isinstance(chunk, list) else [chunk]:
+        for item in chunk if isinstance(chunk, list) else [chunk]:
+            self._count(item)
+            if self.is_wanted:
                 self.said.put(item)
-        return self.is_late or not self.is_wanted
+        return self.is_late or self.is_looping or not self.is_wanted
+
+    def _count(self, item: Mapping[str, Any]) -> None:
+        self._progress = item.get("prompt_progress") or self._progress
+        for choice in item.get("choices") or ():
+            if text := (choice.get("delta") or {}).get("content"):
+                self._tokens += 1
+                self._text = (self._text + text)[-_REPEATS * _LONGEST :]
+                self.is_looping = loops(self._text)
+
+    def cut(self) -> dict[str, Any]:
+        """The last partial reply of a call that was ended early, which llama.cpp does not send then."""
+        counts = {
+            "prompt_tokens": self._progress["total"],
+            "completion_tokens": self._tokens,
+            "total_tokens": self._progress["total"] + self._tokens,
+            "prompt_tokens_details": {"cached_tokens": self._progress["cache"]},
+        }
+        return {"choices": [{"delta": {}, "finish_reason": "length"}], "usage": counts}
+
+
+def loops(text: str) -> bool:
+    """Whether `text` ends in the same stretch again and again: small models fall into that and never leave it."""
+    return any(
+        text.endswith(text[-size:] * _REPEATS) for size in range(_SHORTEST, min(_LONGEST, len(text)) + 1)
+    )
 
 
 _loading = threading.Lock()

@@ -159,6 +159,42 @@ def test_only_this_process_may_use_the_port_that_llama_cpp_opens(lm) -> None:
     assert refused.value.code == 401
 
 
+@given(start=st.text(max_size=30), unit=st.text(min_size=12, max_size=120), times=st.integers(5, 9))
+def test_an_answer_that_repeats_itself_is_noticed(start, unit, times) -> None:
+    from sqlrag_dspy.lm import gguf
+
+    assert gguf.loops(start + unit * times)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "SELECT SUM(CASE WHEN a = 1 THEN 1 ELSE 0 END), SUM(CASE WHEN a = 2 THEN 1 ELSE 0 END)",
+        "id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)",
+        "WHERE city = 'Delft' OR city = 'Ghent' OR city = 'Oslo' OR city = 'Delft' OR city = 'Delft'",
+        "-----------------------------------------",
+    ],
+)
+def test_what_only_resembles_itself_goes_on(text) -> None:
+    from sqlrag_dspy.lm import gguf
+
+    assert not [end for end in range(len(text)) if gguf.loops(text[:end])]
+
+
+def test_an_answer_that_repeats_itself_ends_with_its_bill(path, monkeypatch) -> None:
+    from sqlrag_dspy.lm import gguf
+
+    lm = connect(f"gguf:{path}", **SETUP)
+    whole = lm.engine.complete(request(max_tokens=40))
+    monkeypatch.setattr(gguf, "loops", lambda text: len(text) >= len(whole.text) // 2)
+    cut = lm.engine.complete(request(max_tokens=40))
+    assert cut.finish_reason == "length"
+    assert whole.text.startswith(cut.text)
+    assert 0 < cut.usage.output_tokens < 40
+    assert cut.usage.input_tokens == whole.usage.input_tokens
+
+
 # --- streams and tasks ------------------------------------------------------------------------------
 
 
