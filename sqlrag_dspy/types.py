@@ -226,7 +226,8 @@ class Link:
       grain "days", the days from that date column of the table to this one ("how long did it take").
     - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports"); `also` holds
       other stored values of that column that the stretch names as well (a surname that two people share,
-      lists of people that hold the name); `concept` is category, person, title or other.
+      lists of people that hold the name); `concept` is category, person, title or other; or word, and then `value` is
+      a pattern and `op` "like" or "not like" ("titles with the word bank").
     - date: `value` and `upper` are ISO dates, a half-open interval [value, upper); either may be None
       (open). `grain` is day, month, quarter, year or range. `table`/`column` when the question says which
       date column, else the table's only or main date column. `op` is "!=" when negated. `concept` states
@@ -306,6 +307,19 @@ class Predicate:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """That no row of `table` which passes `filters` belongs to the row in question.
+
+    Rows belong together along foreign keys ("proposals without a review"); with `column`, `table` is the sketch's
+    own and rows belong together by that column ("sections that published nothing in June").
+    """
+
+    table: str
+    filters: tuple[tuple[Predicate, ...], ...] = ()
+    column: str | None = None
+
+
+@dataclass(frozen=True)
 class Sketch:
     """A query as slots: what the learned tier predicts and `sql.build` writes.
 
@@ -318,6 +332,7 @@ class Sketch:
     select: tuple[Item, ...]
     distinct: bool = False
     filters: tuple[tuple[Predicate, ...], ...] = ()
+    without: Absence | None = None
     share: tuple[tuple[Predicate, ...], ...] = ()
     is_fraction: bool = False
     group: tuple[Item, ...] = ()

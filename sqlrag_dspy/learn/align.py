@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
@@ -63,6 +64,10 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         order = f"{'desc' if descending else 'asc'}:{by}"
     if sketch.offset and sketch.limit != 1:
         return None
+    without = "no" if sketch.without is None else "own" if sketch.without.column else "other"
+    is_own = sketch.distinct and len(bare) == 1 and show == "columns" and not sketch.filters
+    if without == "own" and (sketch.without is None or not is_own or bare[0].column != sketch.without.column):
+        return None
     limit = "none" if sketch.limit is None else "one" if sketch.limit == 1 else "k"
     limit = "nth" if sketch.offset else limit
     return Skeleton(
@@ -73,6 +78,7 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         limit=limit,
         having=_having(sketch, asked),
         distinct="yes" if sketch.distinct else "no",
+        without=without,
     )
 
 
@@ -110,6 +116,8 @@ def _bare(item: Item) -> tuple[str, str, str, str]:
 def roles_of(sketch: Sketch, links: Links) -> dict[int, str]:
     """Every chosen link's role in the gold sketch, by number; "ignore" when it plays none."""
     roles: dict[int, str] = {}
+    if sketch.without is not None:
+        sketch = replace(sketch, filters=(*sketch.filters, *sketch.without.filters))
     for number, link in enumerate(links.chosen):
         roles[number] = _role(link, sketch, links, number)
     return roles
@@ -213,6 +221,8 @@ def _names(link: Link, predicate: Predicate) -> bool:
 def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
     """Whether the gold conjunction holds what the link says."""
     flat = [predicate for alternatives in filters for predicate in alternatives]
+    if link.concept == "word":
+        return any(p.op == link.op and _names(link, p) and _core(p.value) == _core(link.value) for p in flat)
     if link.kind == "value":
         return any(
             _names(link, p) and _mentions(p, link.value) and (p.op in ("!=", "not in")) == (link.op == "!=")
@@ -231,6 +241,11 @@ def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
             return {(">=", plain(link.value)), ("<=", plain(link.upper))} <= bounds
         return ((link.op or "="), plain(link.value)) in bounds
     return False
+
+
+def _core(pattern: Any) -> str:
+    """What a LIKE pattern looks for, wildcards and the slashes around a host name aside."""
+    return str(pattern).strip("%/").casefold()
 
 
 def _mentions(predicate: Predicate, value: Any) -> bool:

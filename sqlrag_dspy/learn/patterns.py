@@ -33,6 +33,8 @@ class Pattern:
     having: str = "no"
     distinct: str = "no"
     half: int = 1
+    without: str = "no"
+    """ "other": rows to which none of another table belongs; "own": shown values with which none of the rows occurs."""
     span: bool = False
     """The measure, or what is ordered by, is the days between the table's two dates."""
 

@@ -3,64 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from typing import Any
 
-from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces
+from sqlrag_dspy.learn.patterns import Surfaces
 from sqlrag_dspy.link.spans import span_columns
 from sqlrag_dspy.types import Column, Item, Predicate, Table
 
-MONTHS = {
-    "en": [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ],
-    "es": [
-        "enero",
-        "febrero",
-        "marzo",
-        "abril",
-        "mayo",
-        "junio",
-        "julio",
-        "agosto",
-        "septiembre",
-        "octubre",
-        "noviembre",
-        "diciembre",
-    ],
-    "nl": [
-        "januari",
-        "februari",
-        "maart",
-        "april",
-        "mei",
-        "juni",
-        "juli",
-        "augustus",
-        "september",
-        "oktober",
-        "november",
-        "december",
-    ],
-}
-WEEKDAYS = {
-    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "es": ["lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"],
-    "nl": ["maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag", "zondag"],
-}
 COMPARATORS = {
     "en": [("more than {n}", ">"), ("over {n}", ">"), ("at least {n}", ">="), ("{n} or more", ">="),
            ("fewer than {n}", "<"), ("less than {n}", "<"), ("at most {n}", "<="), ("exactly {n}", "=")],
@@ -193,106 +142,11 @@ def _number(draw: Draw) -> tuple[str, list[tuple[Predicate, ...]]] | None:
     low, high = column.profile.minimum, column.profile.maximum
     if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or high <= low:
         return None
-    number = _round(draw.rng.uniform(low, high))
+    number = round_number(draw.rng.uniform(low, high))
     text, op = draw.rng.choice(COMPARATORS[draw.lang])
     unit = draw.surfaces.word(draw.rng, draw.lang, draw.table.name, column.name, "unit")
     noun = unit or draw.noun(column, True) or ""
     return f"{text.format(n=number)} {noun}", [(Predicate(draw.table.name, column.name, op, number),)]
-
-
-def restrict(draw: Draw, restrictions: Sequence[Pattern]) -> str:
-    """A random restriction: adds its predicates and gives its phrase ("" when the table has none that fits)."""
-    rng, table = draw.rng, draw.table
-    pool = [p for p in restrictions if p.lang == draw.lang]
-    if not pool:
-        return ""
-    kinds = sorted({p.kind for p in pool})
-    preferred = {"value": 5, "date": 6, "person": 3, "number": 3}
-    kind = rng.choices(kinds, [preferred.get(k, 1) for k in kinds])[0]
-    pattern = rng.choice([p for p in pool if p.kind == kind])
-    if kind in ("value", "person", "not"):
-        found = value_of(draw, "person" if kind == "person" else "category")
-        if found is None:
-            return ""
-        column, value, said = found
-        draw.filters.append((Predicate(table.name, column, "!=" if kind == "not" else "=", value),))
-        return pattern.q.replace("{value}", said)
-    if kind == "either":
-        before = dict(draw.said)
-        column_ = compare(draw)
-        if column_ is None:
-            return ""
-        text = pattern.q.replace("{v1}", draw.said["v1"]).replace("{v2}", draw.said["v2"])
-        draw.said = before
-        return text
-    if kind in ("null", "notnull"):
-        nullable = draw.pick("nullable")
-        if nullable is None:
-            return ""
-        draw.filters.append((Predicate(table.name, nullable.name, "null" if kind == "null" else "not null"),))
-        return pattern.q.replace("{null}", draw.noun(nullable, False) or "")
-    if kind == "number":
-        return _numbered(draw, pattern)
-    if kind == "days":
-        return _lasting(draw, pattern)
-    if kind == "average":
-        return _averaged(draw, pattern)
-    dated = next((c for c in table.columns if c.is_date), None)
-    if dated is None or dated.name in draw.used:
-        return ""
-    draw.used.add(dated.name)
-    if kind == "weekday":
-        day = rng.randrange(7)
-        draw.filters.append((Predicate(table.name, dated.name, "=", day + 1, "weekday"),))
-        return pattern.q.replace("{weekday}", WEEKDAYS[draw.lang][day])
-    return _dated(draw, pattern, dated)
-
-
-def _numbered(draw: Draw, pattern: Pattern) -> str:
-    column = draw.pick("number")
-    if column is None:
-        return ""
-    low, high = column.profile.minimum, column.profile.maximum
-    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or high <= low:
-        return ""
-    first, second = sorted((_round(draw.rng.uniform(low, high)), _round(draw.rng.uniform(low, high))))
-    name = draw.table.name
-    compared = {
-        sort: draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort)
-        for sort in ("more", "less")
-        if sort in pattern.slots
-    }
-    if not all(compared.values()) or (pattern.op == "between" and first == second):
-        return ""
-    if pattern.op == "between":
-        draw.filters += [
-            (Predicate(name, column.name, ">=", first),),
-            (Predicate(name, column.name, "<=", second),),
-        ]
-    else:
-        draw.filters.append((Predicate(name, column.name, pattern.op, first),))
-    unit = draw.surfaces.word(draw.rng, draw.lang, name, column.name, "unit")
-    noun = unit or draw.noun(column, True) or ""
-    said = pattern.q.replace("{n}", str(first)).replace("{m}", str(second)).replace("{measure}", noun)
-    for sort, word in compared.items():
-        said = said.replace(f"{{{sort}}}", word or "")
-    return said.replace("{unit}", noun)
-
-
-def _averaged(draw: Draw, pattern: Pattern) -> str:
-    column = draw.pick("number")
-    if column is None:
-        return ""
-    name = draw.table.name
-    said = {
-        sort: draw.surfaces.word(draw.rng, draw.lang, name, column.name, sort) or ""
-        for sort in ("more", "less", "unit")
-    }
-    said["measure"] = draw.noun(column, False) or ""
-    if not all(said[slot] for slot in pattern.slots):
-        return ""
-    draw.filters.append((Predicate(name, column.name, pattern.op, than="average"),))
-    return SLOT.sub(lambda match: said[match.group(1)], pattern.q)
 
 
 def span_of(draw: Draw, aggregate: str) -> Item | None:
@@ -305,78 +159,7 @@ def span_of(draw: Draw, aggregate: str) -> Item | None:
     return Item(draw.table.name, found[1].name, aggregate, since=found[0].name)  # type: ignore[arg-type]
 
 
-def _lasting(draw: Draw, pattern: Pattern) -> str:
-    before = dict(draw.said)
-    item = span_of(draw, "")
-    draw.said = before
-    if item is None or item.column is None:
-        return ""
-    number = draw.rng.choice([2, 3, 5, 7, 10, 14, 20, 30, 45, 60, 90, 100])
-    predicate = Predicate(item.table, item.column, pattern.op, number, since=item.since)
-    draw.filters.append((predicate,))
-    return pattern.q.replace("{n}", spell(number, draw.lang, draw.rng))
-
-
-def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
-    rng = draw.rng
-    try:
-        low = date.fromisoformat(str(column.profile.minimum)[:10])
-        high = date.fromisoformat(str(column.profile.maximum)[:10])
-    except ValueError:
-        return ""
-    day = low + timedelta(days=rng.randrange(max((high - low).days, 1)))
-    if rng.random() < 0.5 and (high - low).days > 1000:  # most questions ask about where the data are
-        day = high - timedelta(days=rng.randrange(700))
-    month = date(day.year, day.month, 1)
-    after = _next_month(month)
-    quarter = (day.month - 1) // 3
-    spans: dict[str, tuple[date | None, date | None]] = {
-        "year": (date(day.year, 1, 1), date(day.year + 1, 1, 1)),
-        "month": (month, after),
-        "day": (day, day + timedelta(days=1)),
-        "quarter": (date(day.year, quarter * 3 + 1, 1), _next_month(date(day.year, quarter * 3 + 3, 1))),
-        "half": (
-            date(day.year, 6 * pattern.half - 5, 1),
-            date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1),
-        ),
-        "from-day": (day, None),
-        "from-month": (month, None),
-        "from-year": (date(day.year, 1, 1), None),
-        "after-month": (after, None),
-        "after-day": (day + timedelta(days=1), None),
-        "after-year": (date(day.year + 1, 1, 1), None),
-        "before-day": (None, day),
-        "before-month": (None, month),
-        "before-year": (None, date(day.year, 1, 1)),
-        "between-months": (month, _next_month(after)),
-    }
-    if pattern.date not in spans:
-        return ""
-    start, end = spans[pattern.date]
-    if pattern.date == "between-months" and after.year != month.year:
-        return ""
-    names = MONTHS[draw.lang]
-    said = pattern.q
-    for slot, text in (
-        ("year", str(day.year)),
-        ("month2", names[after.month - 1]),
-        ("month", names[day.month - 1]),
-        ("day", str(day.day)),
-        ("quarter", str(quarter + 1)),
-    ):
-        said = said.replace(f"{{{slot}}}", text)
-    if start is not None:
-        draw.filters.append((Predicate(draw.table.name, column.name, ">=", start.isoformat()),))
-    if end is not None:
-        draw.filters.append((Predicate(draw.table.name, column.name, "<", end.isoformat()),))
-    return said
-
-
-def _next_month(first: date) -> date:
-    return date(first.year + first.month // 12, first.month % 12 + 1, 1)
-
-
-def _round(number: float) -> int | float:
+def round_number(number: float) -> int | float:
     if number >= 1000:
         return int(round(number, -2))
     if number >= 20:

@@ -21,13 +21,13 @@ from sqlrag_dspy.learn.phrases import (
     ask_share,
     compare,
     person_of,
-    restrict,
     span_of,
     spell,
     value_of,
 )
+from sqlrag_dspy.learn.restrictions import a_word_of, lacking, may_lack, restrict
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.types import Item, Part, Predicate, Sketch
+from sqlrag_dspy.types import Absence, Item, Part, Predicate, Sketch
 
 __all__ = ["Made", "Surfaces", "make", "read_patterns"]
 
@@ -63,6 +63,11 @@ def make(
             break
         pattern = rng.choice(patterns)
         table = rng.choices(tables, weights)[0]
+        if pattern.without == "other":  # few tables have others that refer to them
+            referred = [t for t in tables if may_lack(t, database.catalog, surfaces)]
+            if not referred:
+                continue
+            table = rng.choice(referred)
         made = _fill(
             Draw(rng, pattern.lang, table, surfaces, person=people.get(table.name)),
             pattern,
@@ -146,10 +151,26 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
         for _ in range(rng.choices([0, 1, 2], [4, 5, 2])[0]):
             phrase = restrict(draw, restrictions)
             draw.said["filters"] += phrase
+    without = None
+    if pattern.without == "other":
+        without = lacking(draw, database.catalog, restrictions)
+        if without is None:
+            return None
+    elif pattern.without == "own":
+        if not draw.filters:
+            return None
+        without = Absence(table.name, tuple(draw.filters), shown[0].column)
+        draw.filters.clear()
     display = database.display_column(table)
+    if "word" in slots:
+        word = a_word_of(draw, display) if display.profile.found == "text" else None
+        if word is None:
+            return None
+        draw.said["word"] = word
+        draw.filters.append((Predicate(table.name, display.name, "like", f"%{word}%"),))
     draw.said.setdefault("title", draw.surfaces.noun(rng, lang, table.name, display.name, False) or "")
     draw.said.setdefault("titles", draw.surfaces.noun(rng, lang, table.name, display.name, True) or "")
-    if any(not draw.said.get(slot) for slot in slots - {"filters", "adj"}):
+    if any(not draw.said.get(slot) for slot in slots - {"filters", "adj", "absent_filters"}):
         return None
     question = re.sub(r"\s+", " ", SLOT.sub(lambda match: draw.said[match.group(1)], pattern.q)).strip()
     question = re.sub(r"\s+([?.,:;])", r"\1", question)
@@ -163,6 +184,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             select=tuple(shown),
             distinct=pattern.distinct == "yes",
             filters=tuple(draw.filters),
+            without=without,
             share=tuple(draw.share),
             is_fraction=pattern.aggregate == "fraction",
             group=() if pattern.aggregate == "none" and pattern.distinct == "yes" else tuple(groups),

@@ -113,11 +113,11 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
 
 def _elapsed(reading: Reading, mention: NumberMention) -> Link | None:
     """ "took more than 25 days": a bound on the days between a row's two dates, unless a column holds such a time."""
-    if not mention.op or mention.is_average or mention.is_money or not is_elapsing(reading.text):
+    if not mention.op or mention.is_average or mention.is_money:
         return None
     unit, home = unit_at(reading.text, mention.number_end), find_spans(reading)
     word = _UNIT_WORD.match(reading.text[mention.number_end :])
-    if unit is None or home is None or word is None:
+    if unit is None or home is None or word is None or not is_elapsing(reading.text):
         return None
     if _convert(reading, word[1]) is not None and not has_both_ends(reading.text):
         return None

@@ -24,6 +24,7 @@ from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_e
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.when import date_links, has_dates, known, part_links
+from sqlrag_dspy.link.wording import find_wording
 from sqlrag_dspy.types import Catalog, Column, Link, Links
 
 MOST_CHARACTERS = 4_000
@@ -89,6 +90,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     found = [k for k in found if k.kind not in ("table", "column") or not _is_tail(reading, k, mentions)]
     found.extend(_value_links(reading, mentions))
     found.extend(_who_links(reading, values))
+    found.extend(_wording_links(reading))
     found.extend(link for p in find_parts(reading.text, busy) for link in part_links(reading, p))
     return _settle_participles(reading, found, busy, numbers)
 
@@ -142,6 +144,25 @@ def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
                 concept=concept,
                 grain="text",
                 score=0.7,
+            )
+
+
+def _wording_links(reading: Reading) -> Iterable[Link]:
+    """Words that a short text contains, as a pattern for LIKE; its own wildcards mean themselves nowhere, so none."""
+    for mention in find_wording(reading):
+        start, end = reading.folded.span(mention.word_start, mention.word_end)
+        word = reading.folded.original[start:end]
+        if not set(word) & set("%_\\"):
+            yield reading.link(
+                "value",
+                mention.start,
+                mention.end,
+                table=mention.table.name,
+                column=mention.column.name,
+                value=f"%{word}%",
+                op="not like" if mention.is_negated else "like",
+                concept="word",
+                score=0.95,
             )
 
 

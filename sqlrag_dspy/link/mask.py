@@ -46,13 +46,13 @@ _END_WORDS = {
     ("max", "days"): "longest",
     ("min", "days"): "shortest",
 }
-_VALUE_WORDS = {"category": "category", "person": "person", "title": "title"}
+_VALUE_WORDS = {"category": "category", "person": "person", "title": "title", "word": "wording"}
 
 
 def mask(links: Links) -> str:
     """The question with one token for each chosen link: "how many <TABLE> in <VALUE> <DATE:month:from>".
 
-    Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool|days[:max|:min]>, <VALUE>,
+    Tokens: <TABLE>, <WHO>, <NOBODY>, <COL:number|date|text|bool|days[:max|:min]>, <VALUE>, <WORD>,
     <DATE:grain[:from|:to|:not]>,
     <NUM[:gt|ge|lt|le|eq|ne|between|nth]>, <AVG:gt|…>, <PART:grain[:is]>. The rest holds no angle brackets.
     """
@@ -87,7 +87,7 @@ def _token(link: Link) -> str:
             return f"<{link.concept.upper()}>"
         return f"<COL:{link.grain or 'text'}{':' + link.op if link.op else ''}>"
     if link.kind == "value":
-        return "<VALUE>"
+        return "<WORD>" if link.concept == "word" else "<VALUE>"
     if link.kind == "date":
         return f"<DATE:{link.grain}{_side(link)}>"
     if link.kind == "number" and link.grain == "average":

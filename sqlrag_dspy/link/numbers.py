@@ -110,6 +110,7 @@ _AVERAGE = re.compile(
     r"(?:(?<=\w)-|(?<=\bde)l\s+|(?<=\ba)l\s+|(?<![\w-]))(?:(?:the|la|el|het)\s+)?(?:(?:overall|general|global|mean)\s+)?"
     r"(?P<said>average|mean|media|promedio|gemiddelden?|gemiddeld)(?!\w)"
 )
+_AVERAGES = ("average", "mean", "media", "promedio", "gemiddeld")
 _COMPOUND_AVERAGE = re.compile(r"(?<!\w)(?P<side>boven|beneden|onder)gemiddelde?(?!\w)")
 _BEATING = re.compile(r"\b(?:beat(?:s|ing)?|outdo(?:es)?)\s*$")
 _MORE = word_set("more higher greater larger bigger mas mayor meer hoger groter")
@@ -158,6 +159,8 @@ def find_numbers(text: str, languages: frozenset[str]) -> list[NumberMention]:
 
 def _averages(text: str, languages: frozenset[str]) -> Iterable[NumberMention]:
     """Averages that something is compared with: "longer than average", "por encima de la media"."""
+    if not any(word in text for word in _AVERAGES):
+        return
     for match in _COMPOUND_AVERAGE.finditer(text):
         op = ">" if match["side"] == "boven" else "<"
         yield NumberMention(*match.span(), *match.span(), 0, op=op, is_average=True)

@@ -181,6 +181,7 @@ def describe_link(link: Any) -> str:
         return f"'{link.text}' -> dates {link.value or '…'} to before {link.upper or '…'}" + (
             f" ({where})" if where else ""
         )
+    where = f"days from {link.since} to {where}" if link.since else where
     if link.kind == "number":
         if link.op == "nth":
             return f"'{link.text}' -> number {link.value} of an order"

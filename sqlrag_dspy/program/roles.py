@@ -120,6 +120,7 @@ def outline_terms(skeleton: Skeleton, sort: str) -> Counter[str]:
             f"#aggregate={aggregate}&groups={skeleton.groups}|{sort}": 1,
             f"#aggregate={aggregate}&order={order}|{sort}": 1,
             f"#show={skeleton.show}&order={order}|{sort}": 1,
+            f"#without={skeleton.without}|{sort}": 1,
             f"#all={skeleton.text()}|{sort}": 1,
         }
     )

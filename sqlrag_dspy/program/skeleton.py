@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlrag_dspy.types import Link, Links
 
-FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct")
+FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct", "without")
 ROLES: dict[str, tuple[str, ...]] = {
     "value": ("filter", "share", "ignore"),
     "date": ("filter", "share", "ignore"),
@@ -53,6 +53,8 @@ class Skeleton:
     limit: str = "none"
     having: str = "no"
     distinct: str = "no"
+    without: str = "no"
+    """Rows that nothing belongs to: "other" of another table, "own" of the same with the same value shown."""
 
     def text(self) -> str:
         return "|".join(getattr(self, name) for name in FIELDS)
@@ -66,6 +68,8 @@ def fill(
     skeleton: Skeleton, links: Links, roles: Sequence[Mapping[str, float]]
 ) -> tuple[dict[int, str], float] | None:
     """Roles for all links that satisfy the skeleton, with their log-probability; None when they cannot."""
+    if skeleton.without == "other" and len(tables_of(links)) < 2:
+        return None
     permitted = {"filter", "ignore", "null", "not null"}
     needed: dict[str, tuple[int, int]] = {}
     groups = int(skeleton.groups)
@@ -126,7 +130,15 @@ def fill(
             members.append(add)
         if len(members) < least and not _implied(role, links, assigned):
             return None
+    if skeleton.without == "own" and "filter" not in assigned.values():
+        return None
     return assigned, sum(log(number, role) for number, role in assigned.items())
+
+
+def tables_of(links: Links) -> list[str]:
+    """The tables that the chosen links speak of, those named first, then in order."""
+    named = [link.table for link in links.chosen if link.kind == "table" and link.table]
+    return list(dict.fromkeys([*named, *(link.table for link in links.chosen if link.table)]))
 
 
 def _count(assigned: Mapping[int, str], role: str, family: Callable[[str], str]) -> int:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from sqlrag_dspy.program.skeleton import AGGREGATES, Skeleton, compared
+from sqlrag_dspy.program.skeleton import AGGREGATES, Skeleton, compared, tables_of
 from sqlrag_dspy.types import (
+    Absence,
     Aggregate,
     Catalog,
     Column,
@@ -31,6 +32,12 @@ def assemble(
     from sqlrag_dspy.program.database import display_column
 
     assumptions: list[str] = []
+    absent = None
+    if skeleton.without == "other":
+        pair = _owner_and_absent(links, catalog)
+        if pair is None:
+            return None, assumptions
+        table, absent = pair
     by_role: dict[str, list[Link]] = {}
     for number, role in sorted(assigned.items()):
         by_role.setdefault("share" if role == "share null" else role, []).append(links.chosen[number])
@@ -39,6 +46,11 @@ def assemble(
         for n, role in sorted(assigned.items())
         if role in ("filter", "null", "not null")
     ]
+    without = None
+    if absent is not None:
+        inside = [(link, role) for link, role in restricting if link.table == absent.name]
+        restricting = [(link, role) for link, role in restricting if link.table != absent.name]
+        without = Absence(absent.name, predicates(inside, absent, catalog, assumptions))
     filters = predicates(restricting, table, catalog, assumptions)
     shares = predicates(
         [(links.chosen[n], "null" if r == "share null" else "filter") for n, r in sorted(assigned.items())
@@ -99,6 +111,10 @@ def assemble(
         shown = [Item(table.name, key.name), *(item for item in chosen if item.column != key.name)]
     if not shown and not shares:
         return None, assumptions
+    if skeleton.without == "own":
+        if len(shown) != 1 or shown[0].table != table.name or not filters:
+            return None, assumptions
+        without, filters = Absence(table.name, filters, shown[0].column), ()
 
     order: tuple[tuple[Item, bool], ...] = ()
     if skeleton.order != "none":
@@ -153,6 +169,7 @@ def assemble(
             select=tuple(groups) if shares else tuple(shown),
             distinct=is_distinct,
             filters=filters,
+            without=without,
             share=shares,
             is_fraction=aggregate == "fraction",
             group=tuple(groups),
@@ -163,6 +180,16 @@ def assemble(
         ),
         assumptions,
     )
+
+
+def _owner_and_absent(links: Links, catalog: Catalog) -> tuple[Table, Table] | None:
+    """Two tables that a foreign key joins: the one it leads to, and the one whose rows are missing."""
+    found = [table for name in tables_of(links) if (table := catalog.table(name)) is not None]
+    for owner in found:
+        for other in reversed(found):
+            if any(key.table == owner.name for key in other.foreign_keys) and other is not owner:
+                return owner, other
+    return None
 
 
 def predicates(
@@ -178,6 +205,8 @@ def predicates(
         column = link.column
         if role in ("null", "not null") and column is not None:
             out.append((Predicate(where, column, role),))
+        elif link.kind == "value" and link.concept == "word" and column is not None:
+            out.append((Predicate(where, column, link.op, link.value),))
         elif link.kind == "value" and column is not None:
             pool = unequal if link.op == "!=" else equal
             pool.setdefault((where, column), []).extend([link.value, *link.also])

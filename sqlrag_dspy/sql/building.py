@@ -26,7 +26,7 @@ from sqlrag_dspy.sql.predicates import (
     predicate,
     value_for,
 )
-from sqlrag_dspy.types import Catalog, Item, Predicate, Sketch, Table
+from sqlrag_dspy.types import Absence, Catalog, Item, Predicate, Sketch, Table
 
 Filters = Sequence[Sequence[Predicate]]
 
@@ -120,7 +120,8 @@ class Writer:
         query = exp.Select(from_=exp.From(this=_table(self.root.name)))
         if self.hops:
             query.set("joins", [self._on(hop) for hop in self.hops])
-        where = all_of(self._conditions(sketch.filters))
+        absent = [self._absent(sketch.without)] if sketch.without is not None else []
+        where = all_of([*self._conditions(sketch.filters), *absent])
         if where is not None:
             query.set("where", exp.Where(this=where))
         shown = [self._shown(item) for item in sketch.select]
@@ -344,6 +345,37 @@ class Writer:
         query.set("expressions", [literal(1)])
         query.set("where", exp.Where(this=all_of([*links, *terms])))
         return exp.Exists(this=query)
+
+    def _absent(self, absence: Absence) -> exp.Expr:
+        """Rows that no such row of a table belongs to. Keys that are NULL belong to nothing, so they are no answer."""
+        table = find_table(self.catalog, absence.table)
+        if absence.column is None:
+            if table.name in self.joined:
+                raise SqlRejected(f"{table.name} cannot be both shown and absent")
+            first = self.far_hops(table.name)[0]
+            keyed = (Predicate(first.right, first.right_columns[0], "not null"),)
+            return exp.Not(this=self._far(table.name, [*absence.filters, keyed]))
+        column = find_column(table, absence.column)
+        if table.name != self.root.name or any(
+            p.table != table.name for group in absence.filters for p in group
+        ):
+            raise SqlRejected(
+                f"rows of {table.name} that share a {column.name} are those of the table itself"
+            )
+        name = exp.to_identifier(column.name, quoted=True)
+
+        def inner(_: str, each: str) -> exp.Column:
+            return exp.Column(this=exp.to_identifier(each, quoted=True))
+
+        keyed = (Predicate(table.name, column.name, "not null"),)
+        terms = [any_of([self._near(each, inner) for each in group]) for group in (*absence.filters, keyed)]
+        query = exp.Select(
+            expressions=[exp.Column(this=name)],
+            from_=exp.From(this=_table(table.name)),
+            where=exp.Where(this=all_of(terms)),
+        )
+        outer = self._column(table.name, column.name)
+        return exp.Not(this=exp.In(this=outer, query=exp.Subquery(this=query)))
 
 
 def _compatible(groups: list[tuple[Predicate, ...]]) -> list[list[tuple[Predicate, ...]]]:

@@ -12,7 +12,7 @@ from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.grouping import plain_aggregates
 from sqlrag_dspy.sql.phrases import condition_text, groups_text, plain_name, value_text
 from sqlrag_dspy.sql.reading import read
-from sqlrag_dspy.types import Catalog, CheckedSql, Item, Predicate, Sketch
+from sqlrag_dspy.types import Absence, Catalog, CheckedSql, Item, Predicate, Sketch
 
 _AGGREGATES = {"sum": "total", "avg": "average", "min": "lowest", "max": "highest"}
 _DATES = {"min": "earliest", "max": "latest"}
@@ -61,6 +61,8 @@ class _Sentence:
             said += f" by {_listed([self._item(each) for each in sketch.group])}"
         if sketch.filters:
             said += f" {'among those ' if sketch.share else ''}where {self._groups(sketch.filters)}"
+        if sketch.without is not None:
+            said += self._without(sketch.without)
         if sketch.having:
             conditions = [
                 f"{self._item(item)} {_COMPARED.get(op, op)} {value_text(value)}"
@@ -68,6 +70,15 @@ class _Sentence:
             ]
             said += f", keeping groups whose {_listed(conditions)}"
         return said + self._order()
+
+    def _without(self, absence: Absence) -> str:
+        name = plain_name(absence.table)
+        rest = (
+            f" where {groups_text(absence.filters, absence.table, self.catalog)}" if absence.filters else ""
+        )
+        if absence.column is not None:
+            return f" whose {plain_name(absence.column)} has no {name}{rest}"
+        return f" without {name}{rest}"
 
     def _groups(self, groups: tuple[tuple[Predicate, ...], ...]) -> str:
         return groups_text(groups, self.sketch.table, self.catalog)

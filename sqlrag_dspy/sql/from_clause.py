@@ -95,16 +95,35 @@ def root_of(joins: Joins) -> Table:
 
 def far_groups(left: exp.Expr, query: exp.Expr, catalog: Catalog, joins: Joins, subquery: Subquery) -> Groups:
     """`key IN (SELECT …)` or EXISTS (SELECT …) as predicates on the table inside."""
+    table, key, groups = far_rows(left, query, catalog, joins, subquery)
+    return groups or [(Predicate(table.name, key, "not null"),)]
+
+
+def far_rows(
+    left: exp.Expr,
+    query: exp.Expr,
+    catalog: Catalog,
+    joins: Joins,
+    subquery: Subquery,
+    *,
+    own: str | None = None,
+) -> tuple[Table, str, Groups]:
+    """The table inside a key subquery, the column that belongs to the rows outside, and its conditions.
+
+    `own` is that column where the table inside is the one outside as well.
+    """
     while isinstance(query, exp.Subquery):
         query = query.this
-    plain = ("distinct", "group", "having", "order", "limit", "with_", "joins")
+    plain = ("group", "having", "order", "limit", "with_", "joins", *(() if own else ("distinct",)))
     if not isinstance(query, exp.Select) or any(query.args.get(key) for key in plain):
         raise Beyond("a subquery that is more than a filter")
     inside = Joins()
     sources(query, catalog, inside)
     where = query.args.get("where")
     terms = list(conjuncts(where.this)) if where is not None else []
-    if isinstance(left, exp.Exists):
+    if own is not None:
+        key = own
+    elif isinstance(left, exp.Exists):
         links = [term for term in terms if pair_of(term) is not None]
         terms = [term for term in terms if pair_of(term) is None]
         if not links:
@@ -122,4 +141,4 @@ def far_groups(left: exp.Expr, query: exp.Expr, catalog: Catalog, joins: Joins, 
     groups: Groups = []
     for term in terms:
         groups += groups_of(term, subquery)
-    return groups or [(Predicate(inside.tables[0].name, key, "not null"),)]
+    return inside.tables[0], key, groups

@@ -1,6 +1,6 @@
 """A gold query, in SQLite's or DuckDB's words, back into the sketch that would write it.
 
-Beyond sketches: set operations, WITH, windows, outer and self joins, CASE, arithmetic, NOT IN (subquery). For
+Beyond sketches: set operations, WITH, windows, outer and self joins, CASE, arithmetic but for days. For
 what is read, `write` gives the same rows, except that a maximum taken with a subquery keeps one of its ties.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.absences import absence_of
 from sqlrag_dspy.sql.building import Writer
 from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.comparing import bare, number
@@ -66,6 +67,7 @@ class _Reader:
         conditions = sources(self.tree, self.catalog, self.joins)
         where = self.tree.args.get("where")
         terms = [*conditions, *(conjuncts(where.this) if where is not None else ())]
+        without = absence_of(terms, self.catalog, self.joins, self._subquery)
         plain, extreme = self._split(terms)
         filters: Groups = []
         for term in plain:
@@ -80,6 +82,7 @@ class _Reader:
             select=tuple(select),
             distinct=distinct is not None,
             filters=tuple(filters),
+            without=without,
             share=tuple(share),
             is_fraction=is_fraction,
             group=self._group(),
@@ -350,6 +353,8 @@ class _Reader:
             for each in group:
                 if each.table not in writer.joined:
                     hops += writer.far_hops(each.table)
+        if sketch.without is not None and sketch.without.column is None:
+            hops += writer.far_hops(sketch.without.table)
         written = {pair for hop in hops for pair in hop.pairs}
         said = self.joins.pairs | self.joins.far
         if not written <= said:

@@ -72,22 +72,43 @@ def test_a_place_and_an_average_are_said_and_meant(database):
         assert read(write(m.sketch, database.catalog), database.catalog) == m.sketch
 
 
-def test_days_between_dates_are_said_and_meant(tmp_path):
+def test_words_are_said_and_meant(database):
+    surfaces = {
+        **SURFACES,
+        "columns": {**SURFACES["columns"], "articles.title": {"en": ["headline|headlines"]}},
+    }
+    titles = Pattern(q="{titles} with the word {word} in them", lang="en", show="columns")
+    how_many = Pattern(q="how many {table}{filters}", lang="en", aggregate="count", show="measure")
+    inside = Pattern(q=" with {word} in the {column}", lang="en", kind="word")
+    for m in synthesize.make(database, Surfaces(surfaces), [titles, how_many], [inside], 20, seed=1):
+        patterns = [p.value for alternatives in m.sketch.filters for p in alternatives]
+        assert all(value.strip("%") in m.question for value in patterns)
+        assert bool(patterns) == (" with " in m.question)
+        assert read(write(m.sketch, database.catalog), database.catalog) == m.sketch
+
+
+def test_days_and_absences_are_said_and_meant(tmp_path):
     from pathlib import Path
 
     folder = Path(__file__).parents[2] / "trainsets" / "tickets"
     build(folder, tmp_path / "tickets.db")
     opened = open_database(Settings(source=f"sqlite:///{tmp_path}/tickets.db", store=str(tmp_path / "store")))
+    lacking = Pattern(q="{table} without {absents}{absent_filters}", lang="en", show="key", without="other")
     slowest = Pattern(q="the slowest {row}{filters}", lang="en", order="desc:column", limit="one", span=True)
     mean = Pattern(q="days from {start} to {end}", lang="en", aggregate="avg", show="measure", span=True)
     days = Pattern(q=" that took more than {n} days", lang="en", kind="days", op=">")
     table = Pattern(q="{table}{filters}", lang="en", show="key")
+    day = Pattern(q=" in {year}", lang="en", kind="date", date="year")
     try:
         found = synthesize.make(opened, Surfaces.read(folder), [slowest, mean, table], [days], 30, seed=1)
         asked = [
             k.since for m in found for k in [*m.sketch.select, *(i for i, _ in m.sketch.order)] if k.since
         ]
         assert set(asked) == {"opened"}
+        for m in synthesize.make(opened, Surfaces.read(folder), [lacking], [day], 20, seed=1):
+            assert m.sketch.without.table == "tickets"
+            assert bool(m.sketch.without.filters) == (" in 20" in m.question)
+            assert read(write(m.sketch, opened.catalog), opened.catalog) == m.sketch
         for m in found:
             bounded = any(p.since for alternatives in m.sketch.filters for p in alternatives)
             assert bounded == ("took more than" in m.question)

@@ -3,9 +3,20 @@ from types import SimpleNamespace
 import pytest
 
 from sqlrag_dspy.program import gather
-from sqlrag_dspy.program.skeleton import Skeleton, open_roles
+from sqlrag_dspy.program.skeleton import Skeleton, fill, open_roles
 from sqlrag_dspy.program.slots import assemble
-from sqlrag_dspy.types import Catalog, Column, Item, Link, Links, Predicate, Profile, Table
+from sqlrag_dspy.types import (
+    Absence,
+    Catalog,
+    Column,
+    ForeignKey,
+    Item,
+    Link,
+    Links,
+    Predicate,
+    Profile,
+    Table,
+)
 
 REPAIRS = Table(
     "repairs",
@@ -99,3 +110,63 @@ def test_days_are_averaged_ordered_by_and_bounded():
     sketch, _ = assemble(slowest, links, {0: "order", 1: "ignore"}, TIMED, catalog)
     assert sketch.order == ((Item("jobs", "closed", since="opened"), True),)
     assert not {"group", "null"} & set(open_roles(TOOK))
+
+
+PARTS = Table(
+    "parts",
+    ("id",),
+    (
+        Column("id", "INTEGER", Profile("integer", distinct=9)),
+        Column("repair_id", "INTEGER", Profile("integer", distinct=5)),
+        Column("maker", "TEXT", Profile("text", distinct=2, values=(("Acme", 5), ("Bolt", 4)))),
+    ),
+    foreign_keys=(ForeignKey(("repair_id",), "repairs", ("id",)),),
+    rows=9,
+)
+BOTH = Catalog((PARTS, REPAIRS))
+LACKING = Skeleton(without="other")
+NAMED = (Link("table", 0, 7, "repairs", "repairs"), Link("table", 16, 21, "parts", "parts"))
+
+
+def test_the_table_that_refers_to_the_other_is_the_one_without_rows():
+    acme = Link("value", 25, 29, "Acme", "parts", "maker", "=", "Acme")
+    mould = Link("value", 8, 13, "mould", "repairs", "category", "=", "mould")
+    for named in (NAMED, NAMED[::-1]):
+        links = Links("mould repairs without parts by Acme", (*named, mould, acme))
+        roles = {0: "ignore", 1: "ignore", 2: "filter", 3: "filter"}
+        sketch, _ = assemble(LACKING, links, roles, PARTS, BOTH)
+        assert sketch.table == "repairs"
+        assert sketch.without == Absence("parts", ((Predicate("parts", "maker", "=", "Acme"),),))
+        assert sketch.filters == ((Predicate("repairs", "category", "=", "mould"),),)
+
+
+def test_nothing_is_missing_where_one_table_is_spoken_of():
+    alone = Links("repairs without", NAMED[:1])
+    assert fill(LACKING, alone, [{"ignore": 1.0}]) is None
+    assert fill(LACKING, Links("repairs without parts", NAMED), [{"ignore": 1.0}] * 2) is not None
+
+
+def test_values_that_never_occur_are_shown():
+    shown = Link("column", 0, 8, "category", "repairs", "category", grain="text")
+    dear = Link("number", 20, 28, "over 300", "repairs", "cost", ">", 300)
+    skeleton = Skeleton(show="columns", distinct="yes", without="own")
+    links = Links("category without repairs over 300", (shown, dear))
+    sketch, _ = assemble(skeleton, links, {0: "select", 1: "filter"}, REPAIRS, CATALOG)
+    assert sketch.filters == ()
+    assert sketch.without == Absence("repairs", ((Predicate("repairs", "cost", ">", 300),),), "category")
+    assert fill(skeleton, Links("category", (shown,)), [{"select": 0.9, "ignore": 0.1}]) is None
+
+
+def test_a_skeleton_of_an_older_program_is_read():
+    assert Skeleton.of("count|0|measure|none|none|no|no") == Skeleton("count", "0", "measure")
+
+
+def test_words_that_a_text_contains_are_looked_for():
+    word = Link("value", 0, 9, "word damp", "repairs", "category", "like", "%damp%", concept="word")
+    not_dry = Link("value", 10, 19, "not dry", "repairs", "category", "not like", "%dry%", concept="word")
+    links = Links("word damp not dry", (word, not_dry))
+    sketch, _ = assemble(Skeleton(), links, {0: "filter", 1: "filter"}, REPAIRS, CATALOG)
+    assert sketch.filters == (
+        (Predicate("repairs", "category", "like", "%damp%"),),
+        (Predicate("repairs", "category", "not like", "%dry%"),),
+    )

@@ -9,7 +9,7 @@ from sql_databases import CATALOG, day, integer, open_duckdb, text
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import check, keys_query, keys_where, read, write
-from sqlrag_dspy.types import Catalog, ForeignKey, Item, Predicate, Sketch, Table
+from sqlrag_dspy.types import Absence, Catalog, ForeignKey, Item, Predicate, Sketch, Table
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +262,9 @@ GROUPS = st.sampled_from(
 )
 
 
+ABSENT = Absence("articles", ((Predicate("articles", "word_count", ">", 400),),), "article_category")
+
+
 @st.composite
 def sketches(draw):
     group = draw(GROUPS)
@@ -282,7 +285,46 @@ def sketches(draw):
         order=order,
         limit=draw(st.sampled_from([None, 1, 3])),
         offset=draw(st.sampled_from([0, 0, 1])),
+        without=draw(st.sampled_from([None, None, ABSENT])),
     )
+
+
+MISSING = [
+    (Absence("line"), []),
+    (Absence("line", ((Predicate("line", "category", "=", "ink"),),)), ["Ada", "Bo"]),
+    (Absence("line", ((Predicate("line", "category", "=", "paper"),),)), ["Cy"]),
+]
+
+
+@pytest.mark.parametrize(("without", "customers"), MISSING)
+def test_rows_that_nothing_belongs_to(without, customers, database):
+    by_name = ((Item("orders", "customer"), False),)
+    sketch = Sketch("orders", (Item("orders", "customer"),), without=without, order=by_name)
+    assert [row[0] for row in rows(sketch, database)] == customers
+    assert read(write(sketch, CATALOG), CATALOG) == sketch
+
+
+def test_a_key_that_is_missing_hides_no_absence():
+    tables = (
+        Table("owner", ("id",), (integer("id"),), rows=2),
+        Table("pet", ("id",), (integer("id"), integer("owner_id", nulls=0.5), text("kind", nulls=0.5)),
+              foreign_keys=(ForeignKey(("owner_id",), "owner", ("id",)),), rows=2),
+    )  # fmt: skip
+    catalog = Catalog(tables)
+    con = open_duckdb(catalog, {"owner": [(1,), (2,)], "pet": [(1, 1, "cat"), (2, None, None)]})
+    petless = Sketch("owner", (Item("owner", "id"),), without=Absence("pet"))
+    assert rows(petless, con, catalog) == [(2,)]
+    one = Absence("pet", ((Predicate("pet", "owner_id", "=", 1),),), "kind")
+    assert rows(Sketch("pet", (Item("pet", "kind"),), distinct=True, without=one), con, catalog) == []
+
+
+@pytest.mark.parametrize(
+    "without",
+    [Absence("n"), Absence("orders"), Absence("line", (), "category"), Absence("line", (), "nothing")],
+)
+def test_an_absence_of_what_cannot_belong_is_refused(without):
+    with pytest.raises(SqlRejected):
+        write(Sketch("orders", (Item("orders", "customer"),), without=without), CATALOG)
 
 
 DAYS = [

@@ -117,6 +117,10 @@ SELECT id FROM task ORDER BY julianday(updated_at) - julianday(created_at) DESC 
 SELECT id FROM task WHERE julianday(updated_at) - julianday(created_at) >= 1
 SELECT id FROM task WHERE 24 < 24 * (julianday(updated_at) - julianday(created_at))
 SELECT AVG(julianday({until} || ' ' || substr(until, 13, 5)) - julianday({iso} || ' ' || substr(seen, 13, 5))) FROM log
+SELECT customer FROM orders WHERE id NOT IN (SELECT order_id FROM line)
+SELECT customer FROM orders WHERE id NOT IN (SELECT order_id FROM line WHERE category = 'paper') AND amount < 300
+SELECT COUNT(*) FROM orders o WHERE NOT EXISTS (SELECT 1 FROM line l WHERE l.order_id = o.id AND l.category = 'ink')
+SELECT DISTINCT zip FROM articles WHERE zip NOT IN (SELECT zip FROM articles WHERE word_count > 400 AND zip <> '')
 SELECT id FROM log WHERE seen LIKE '% 2023 %'
 SELECT id FROM log WHERE seen LIKE '% Apr 2023%'
 SELECT id FROM log WHERE seen LIKE '02 May 2023 %'
@@ -174,7 +178,10 @@ SELECT SUM(word_count > 5) / COUNT(*) FROM articles
 SELECT SUM(word_count > 5) * 100 / COUNT(*) FROM articles
 SELECT SUM(word_count > 5) FROM articles
 SELECT title, ROW_NUMBER() OVER (ORDER BY word_count) FROM articles
-SELECT customer FROM orders WHERE id NOT IN (SELECT order_id FROM line)
+SELECT customer FROM orders WHERE id NOT IN (SELECT order_id FROM line) AND id NOT IN (SELECT order_id FROM line)
+SELECT customer FROM orders WHERE id NOT IN (SELECT order_id FROM line GROUP BY order_id HAVING COUNT(*) > 1)
+SELECT customer FROM orders WHERE id NOT IN (SELECT id FROM line)
+SELECT customer FROM orders WHERE amount > 60 OR id NOT IN (SELECT order_id FROM line)
 SELECT customer FROM orders WHERE id IN (SELECT order_id FROM line GROUP BY order_id HAVING COUNT(*) > 1)
 SELECT o.customer FROM orders o LEFT JOIN line l ON l.order_id = o.id
 SELECT o.customer FROM orders o JOIN line l ON l.id = o.id
