@@ -88,8 +88,8 @@ class _Reader:
             group=self._group(),
             having=self._having(),
             order=self._order(filters),
-            limit=self._limit(),
-            offset=self._offset(),
+            limit=self._rows("limit"),
+            offset=self._rows("offset") or 0,
         )
         if extreme is not None:
             sketch = self._with_extreme(sketch, *extreme)
@@ -325,22 +325,14 @@ class _Reader:
             for group in filters
         )
 
-    def _limit(self) -> int | None:
-        limit = self.tree.args.get("limit")
-        if limit is None:
+    def _rows(self, clause: str) -> int | None:
+        """The number of rows that LIMIT or OFFSET says, None without one."""
+        node = self.tree.args.get(clause)
+        if node is None:
             return None
-        count = number(limit.args.get("expression") or limit.args.get("count") or exp.null())
+        count = number(node.args.get("expression") or node.args.get("count") or exp.null())
         if count is None or not count.isdigit():
-            raise Beyond("a limit that is no number")
-        return int(count)
-
-    def _offset(self) -> int:
-        offset = self.tree.args.get("offset")
-        if offset is None:
-            return 0
-        count = number(offset.args.get("expression") or offset.this or exp.null())
-        if count is None or not count.isdigit():
-            raise Beyond("an offset that is no number")
+            raise Beyond(f"a {clause} that is no number")
         return int(count)
 
     # --- joins --------------------------------------------------------------------------------------
