@@ -30,27 +30,33 @@ def training_labels(card: Card, label_files: Sequence[Path]) -> list[Label]:
         return []
 
 
-def routers(card: Card, wanted: Sequence[Label], label_files: Sequence[Path]) -> dict[str, Any]:
-    """Route accuracy of both baselines on `wanted`, with intervals; empty without labels."""
-    train = training_labels(card, label_files)
-    if not wanted or len({label.route for label in train}) < 2:
-        return {}
+def plain_routers(train: Sequence[Label]) -> dict[str, Any]:
+    """Both baselines as scikit-learn pipelines from questions to routes, fitted on `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
 
-    questions, routes = [label.question for label in train], [label.route for label in train]
+    def reader() -> Any:
+        return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+
     models = {
-        "tfidf_svm": make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC()),
-        "nearest_neighbour": make_pipeline(
-            TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), KNeighborsClassifier(1, metric="cosine")
-        ),
+        "tfidf_svm": make_pipeline(reader(), LinearSVC()),
+        "nearest_neighbour": make_pipeline(reader(), KNeighborsClassifier(1, metric="cosine")),
     }
+    for model in models.values():
+        model.fit([label.question for label in train], [label.route for label in train])
+    return models
+
+
+def routers(card: Card, wanted: Sequence[Label], label_files: Sequence[Path]) -> dict[str, Any]:
+    """Route accuracy of both baselines on `wanted`, with intervals; empty without labels."""
+    train = training_labels(card, label_files)
+    if not wanted or len({label.route for label in train}) < 2:
+        return {}
     out: dict[str, Any] = {"labels": len(train)}
     random = np.random.default_rng(0)
-    for name, model in models.items():
-        model.fit(questions, routes)
+    for name, model in plain_routers(train).items():
         told = model.predict([label.question for label in wanted])
         right = np.array(
             [t == label.route or t in label.also_ok for t, label in zip(told, wanted)], dtype=float

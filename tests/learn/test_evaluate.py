@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from sqlrag_dspy import Answer, Label, learn
-from sqlrag_dspy.errors import LabelError, ProgramError
+from sqlrag_dspy.errors import LabelError, ProgramError, SourceError
 from sqlrag_dspy.learn.evaluate import compare, evaluate_set, judge, run, summarise
 from sqlrag_dspy.learn.report import write_html
 from sqlrag_dspy.program.result import Citation, Document, Search, Usage
@@ -57,6 +57,30 @@ def test_every_metric_of_the_contract_is_given_overall_by_route_and_by_language(
     assert all({"id", "lang", "tags"} <= set(failure) for failure in told["failures"])
     assert told["lm_calls_per_question"] == 0
     assert told["program"] == "small"
+
+
+def test_a_whole_benchmark_is_scored_by_split_and_database(small, cached, trainset, monkeypatch):
+    away = shutil.copytree(trainset, trainset.parent / "away")
+    (away / "source.toml").write_text(
+        'source = "sqlite:///${SQLRAG_NOWHERE}/away.sqlite"\n', encoding="utf-8"
+    )
+    monkeypatch.delenv("SQLRAG_NOWHERE", raising=False)
+    said: list[str] = []
+    told = evaluate_set(trainset.parent, program=small.program, progress=said.append)
+    assert told["skipped"] == {"away": "set SQLRAG_NOWHERE to open it"}
+    assert "left out away: set SQLRAG_NOWHERE to open it" in said
+    assert {name: figures["n"] for name, figures in told["by_split"].items()} == {"train": 70, "dev": 8}
+    assert told["by_database"]["articles"]["n"] == told["n"] == 78
+    assert sum(figures["n"] for figures in told["by_split"]["train"]["by_lang"].values()) == 70
+    for figures in (*told["by_split"].values(), *told["by_database"].values()):
+        checked(figures)
+
+
+def test_a_lone_set_that_cannot_be_opened_is_an_error(small, trainset, monkeypatch):
+    (trainset / "source.toml").write_text('source = "sqlite:///${SQLRAG_NOWHERE}/x"\n', encoding="utf-8")
+    monkeypatch.delenv("SQLRAG_NOWHERE", raising=False)
+    with pytest.raises(SourceError, match="SQLRAG_NOWHERE"):
+        evaluate_set(trainset, program=small.program)
 
 
 def test_plain_routers_are_compared_on_the_same_labels(told):
@@ -216,6 +240,16 @@ def test_facts_of_the_label_are_looked_for_in_the_answer(small_database):
     wanted = label(route="vector", answer=["Osaka", "90 euros"])
     answer = Answer(question="?", route="vector", answer="A night in osaka.", documents=[])
     assert judge(wanted, answer, small_database).scores["answer_coverage"] == 0.5
+    assert judge(wanted, answer, small_database).scores["answer_false"] is None
+
+
+def test_any_wording_of_a_fact_will_do_and_wrong_claims_are_counted(small_database):
+    stated = {"facts": ["90 euros | ninety euros", "Osaka"], "never": ["Kyoto", "osaka | nara"]}
+    wanted = label(route="vector", answer=stated)
+    answer = Answer(question="?", route="vector", answer="Ninety euros a night in Osaka.", documents=[])
+    scores = judge(wanted, answer, small_database).scores
+    assert scores["answer_coverage"] == 1.0
+    assert scores["answer_false"] == 0.5
 
 
 def test_costs_are_means_over_questions(small_database):

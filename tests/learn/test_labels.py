@@ -61,6 +61,8 @@ def test_a_folder_gives_all_its_splits_and_a_file_itself(small):
             "line 2: line: Value error, a hybrid label needs the searched table under 'table'",
         ),
         (line(querry="x"), "line 2: querry: Extra inputs are not permitted"),
+        (line(answer={"facts": []}), "line 2: answer.Facts.facts: List should have at least 1 item"),
+        (line(answer={"facts": ["a"], "nver": ["b"]}), "line 2: answer.Facts.nver: Extra inputs"),
         ('{"id": "a-1"}', "line 2: database: Field required"),
         (line(), "line 2: id 'a-1' is already used in line 1"),
     ],
