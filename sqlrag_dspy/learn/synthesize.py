@@ -32,6 +32,10 @@ from sqlrag_dspy.types import Absence, Item, Part, Predicate, Sketch
 __all__ = ["Made", "Surfaces", "make", "read_patterns"]
 
 
+MISSING = 3
+"""How often a pattern of an absence is drawn, against any other."""
+
+
 @dataclass
 class Made:
     """A made question with the sketch it stands for."""
@@ -56,12 +60,14 @@ def make(
     out: list[Made] = []
     if not tables or not patterns:
         return out
+    # what is missing has few phrasings, and far fewer questions of the labels to be learned from
+    often = [MISSING if pattern.without != "no" else 1 for pattern in patterns]
     weights = [4 if table.text_columns else 1 for table in tables]
     people = {c.table: c.column for c in database.linker.values.columns if c.kind == "person"}
     for _ in range(count * 3):
         if len(out) >= count:
             break
-        pattern = rng.choice(patterns)
+        pattern = rng.choices(patterns, often)[0]
         table = rng.choices(tables, weights)[0]
         if pattern.without == "other":  # few tables have others that refer to them
             referred = [t for t in tables if may_lack(t, database.catalog, surfaces)]
@@ -148,7 +154,8 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             draw.said["adj"] = spoken + " "
             draw.filters.append((Predicate(table.name, name, "=", value),))
     if "filters" in slots:
-        for _ in range(rng.choices([0, 1, 2], [4, 5, 2])[0]):
+        counts = [1, 2] if pattern.without == "own" else [0, 1, 2]
+        for _ in range(rng.choices(counts, [4, 5, 2][-len(counts) :])[0]):
             phrase = restrict(draw, restrictions)
             draw.said["filters"] += phrase
     without = None

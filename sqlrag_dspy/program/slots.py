@@ -112,7 +112,8 @@ def assemble(
     if not shown and not shares:
         return None, assumptions
     if skeleton.without == "own":
-        if len(shown) != 1 or shown[0].table != table.name or not filters:
+        homes = {shown[0].table, *(p.table for alternatives in filters for p in alternatives)}
+        if len(shown) != 1 or homes != {table.name} or not filters:
             return None, assumptions
         without, filters = Absence(table.name, filters, shown[0].column), ()
 

@@ -154,6 +154,9 @@ def test_values_that_never_occur_are_shown():
     sketch, _ = assemble(skeleton, links, {0: "select", 1: "filter"}, REPAIRS, CATALOG)
     assert sketch.filters == ()
     assert sketch.without == Absence("repairs", ((Predicate("repairs", "cost", ">", 300),),), "category")
+    acme = Link("value", 20, 24, "Acme", "parts", "maker", "=", "Acme")  # of another table
+    far = Links("category without Acme", (shown, acme))
+    assert assemble(skeleton, far, {0: "select", 1: "filter"}, REPAIRS, BOTH)[0] is None
     assert fill(skeleton, Links("category", (shown,)), [{"select": 0.9, "ignore": 0.1}]) is None
 
 
