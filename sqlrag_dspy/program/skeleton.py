@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from sqlrag_dspy.types import Link, Links
 
@@ -59,9 +59,11 @@ class Skeleton:
     def text(self) -> str:
         return "|".join(getattr(self, name) for name in FIELDS)
 
-    @classmethod
-    def of(cls, text: str) -> Skeleton:
-        return cls(*text.split("|"))
+    @staticmethod
+    @cache
+    def of(text: str) -> Skeleton:
+        """The skeleton that `text` wrote; remembered, as a program has a hundred and reads them for every question."""
+        return Skeleton(*text.split("|"))
 
 
 def fill(

@@ -137,10 +137,15 @@ class Sketcher(dspy.Module, Parameter):
         fields = self.field_probabilities(links, masked)
         scores = self.role_scores(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
+        logs = {
+            name: {value: math.log(share + FLOOR) for value, share in shares.items()}
+            for name, shares in fields.items()
+        }
+        never = math.log(FLOOR)
         shapes = []
         for text, seen in self.skeletons.items():
             skeleton = Skeleton.of(text)
-            likely = sum(math.log(fields[name].get(getattr(skeleton, name), 0.0) + FLOOR) for name in fields)
+            likely = sum(shares.get(getattr(skeleton, name), never) for name, shares in logs.items())
             shapes.append((likely + 0.15 * math.log(seen / total), skeleton))
         shapes.sort(key=lambda pair: pair[0], reverse=True)
         ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
