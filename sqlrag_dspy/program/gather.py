@@ -32,6 +32,8 @@ class Evidence:
     search: Search | None = None
     needs_model: bool = False
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    """What may be quietly wrong with the SQL, each with advice."""
 
 
 def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:

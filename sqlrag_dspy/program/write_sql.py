@@ -25,6 +25,12 @@ def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     Without an LM, a sketch that is not sure is answered with a flag, and one that is likelier wrong than right is
     not run at all: `needs_model`.
     """
+    evidence = _evidence(rag, inquiry, plan)
+    inquiry.warnings.extend(evidence.doubts)
+    return evidence
+
+
+def _evidence(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
     is_sure = plan.sketch is not None and plan.trust >= rag.thresholds.sql
     is_likely = plan.sketch is not None and plan.trust >= rag.thresholds.doubt
     if is_sure and (rag.gate_open or not rag.engine.is_set):
@@ -71,20 +77,24 @@ def run(inquiry: Inquiry, text: str) -> Evidence:
     with inquiry.step("run", query.text) as step:
         rows = database.run(query)
         step.output = f"{len(rows.values)} rows" + (" (cut)" if rows.truncated else "")
-    inquiry.warnings.extend(query.warnings)
     most = database.settings.limits.rows
-    inquiry.warnings.extend(sql_room.lint(query, database.catalog, database.run, limit=most))
+    doubts = [*query.warnings, *sql_room.lint(query, database.catalog, database.run, limit=most)]
     is_empty = sql_room.is_empty(rows)
     notes = sql_room.explain_empty(query, database.catalog, database.run) if is_empty else []
-    return Evidence(sql=query, rows=rows, notes=notes)
+    return Evidence(sql=query, rows=rows, notes=notes, doubts=doubts)
 
 
 def _from_model(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
-    """BuildSql, then RepairSql with the advice until it runs; None after the last attempt."""
+    """BuildSql, then RepairSql with the advice until it runs; None after the last attempt.
+
+    A statement that runs and may be quietly wrong goes back once: what comes of it is taken when it runs with
+    fewer doubts.
+    """
     database = inquiry.database
     schema = describe_schema(database.catalog, inquiry.links)
     dialect = database.catalog.dialect
-    advice, text = "", ""
+    kept: Evidence | None = None
+    advice, text, source = "", "", "build"
     for attempt in range(ATTEMPTS):
         try:
             if attempt == 0:
@@ -109,15 +119,32 @@ def _from_model(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
                     step.output = text
         except Exception as error:  # noqa: BLE001 - a model may fail in any way; the learned tier still answers
             note_failure(inquiry, error, "write SQL")
-            return None
+            return kept
         try:
-            return run(inquiry, bare(text))
+            found = run(inquiry, bare(text))
         except SqlRejected as error:
             advice, source = str(error), "check"
         except QueryFailed as error:
             advice, source = str(error), "run"
+        else:
+            if kept is not None:
+                return found if len(_wrong(found)) < len(_wrong(kept)) else kept
+            if not _wrong(found) or attempt == ATTEMPTS - 1:
+                return found
+            kept, advice = found, DOUBTED + " ".join(_wrong(found))
+            continue
+        if kept is not None:  # the second thought was worse than the first
+            return kept
     inquiry.fail(source, f"no statement ran in {ATTEMPTS} attempts; the last was refused: {advice}")
     return None
+
+
+DOUBTED = "It runs, but may not say what was asked. Keep it as it is where that was meant. "
+
+
+def _wrong(evidence: Evidence) -> list[str]:
+    """The doubts that call for another statement; a note only tells a fact."""
+    return [said for said in evidence.doubts if not said.startswith("note: ")]
 
 
 def _shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:

@@ -57,6 +57,25 @@ def test_sql_by_a_model(ask, rag):
     ]
 
 
+DOUBTFUL = "SELECT COUNT(*) FROM articles WHERE article_category = 'Sport'"
+
+
+def test_a_statement_that_may_be_quietly_wrong_goes_back_once(ask):
+    answer, script = ask(COUNT, route="sql", sql=DOUBTFUL, repair=RIGHT)
+    assert script.asked == ["route", "sql", "repair"]
+    assert "may not say what was asked" in script.prompts[-1]
+    assert answer.rows == ask(COUNT, route="sql", sql=RIGHT)[0].rows
+    assert not [said for said in answer.warnings if "Sport" in said]
+
+
+@pytest.mark.parametrize("second", [DOUBTFUL, "SELECT COUNT( FROM", RuntimeError("gone")])
+def test_a_second_thought_that_is_no_better_leaves_the_first_with_its_warning(ask, second):
+    answer, script = ask(COUNT, route="sql", sql=DOUBTFUL, repair=second)
+    assert script.asked == ["route", "sql", "repair"]
+    assert answer.rows == [[0]]
+    assert [said for said in answer.warnings if "Sport" in said]
+
+
 def test_a_refused_statement_is_repaired_with_advice(ask, rag):
     answer, script = ask(COUNT, route="sql", sql=WRONG, repair=["SELECT COUNT( FROM", RIGHT])
     assert script.asked == ["route", "sql", "repair", "repair"]
