@@ -27,7 +27,7 @@ from sqlrag_dspy.types import Catalog, CheckedSql, Key, Policy, Rows, Value, Wri
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import Limits, TableSettings
 
-CACHE_FORMAT = 4
+CACHE_FORMAT = 5
 """Raised when profiles or views change meaning, so that older cache files are not used."""
 
 

@@ -161,7 +161,8 @@ def _text(
     if native and column.type == "BLOB":
         reading = f"COALESCE(TRY(decode({stored})), lower(hex({stored})))"
     else:
-        reading = quoting.clean_or_hex(as_text) if is_binary else quoting.clean(as_text)
+        legible = quoting.clean if counts.bad else quoting.guarded
+        reading = quoting.clean_or_hex(as_text) if is_binary else legible(as_text)
     if column.is_nocase:
         reading = f"({reading}) COLLATE NOCASE"
     warnings: list[str] = []

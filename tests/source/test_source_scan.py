@@ -41,6 +41,20 @@ def test_a_5_mb_document_with_a_bad_byte_is_mended(make):
         assert list(source.scan("doc", ["body"])) == [(raw.decode("utf-8", "replace"),)]
 
 
+def test_a_text_spoilt_after_the_profile_reads_as_one_mark_until_it_is_profiled_anew(make, run, tmp_path):
+    texts = "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT); INSERT INTO t VALUES (1, 'good'), (2, NULL), (3, 'ok');"
+    source = make(texts)
+    assert [row[0] for row in source.scan("t", ["body"])] == ["good", None, "ok"]
+    writer = sqlite3.connect(tmp_path / "data.db")
+    writer.execute("UPDATE t SET body = CAST(x'6f6bff6f6b' AS TEXT) WHERE id = 3")
+    writer.commit()
+    writer.close()
+    assert run(source, "SELECT body FROM t ORDER BY id") == [("good",), (None,), ("\ufffd",)]
+    assert [row[0] for row in source.scan("t", ["body"], [3])] == ["\ufffd"]
+    with open_source(str(tmp_path / "data.db"), limits=Limits()) as again:
+        assert run(again, "SELECT body FROM t WHERE id = 3") == [("ok\ufffdok",)]
+
+
 def test_many_rows_in_pages_and_thousands_of_keys(make, monkeypatch):
     rows = [(i * 2, f"value {i}") for i in range(60_000)]
     source = make("CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT)", {"INSERT INTO t VALUES (?,?)": rows})
