@@ -88,7 +88,10 @@ def learned(program: SqlRag, label: Label, *, is_quick: bool) -> str:
 
 
 def asked(lm: str, databases: dict[str, Any], demonstrations: int | None) -> Predict:
-    """The route that a model gives, through the compiled program with its gate closed."""
+    """The route that a model gives, through the compiled program with its gate closed.
+
+    A call that fails gives no route, which counts as wrong: that the learned tier would answer is not its merit.
+    """
     from sqlrag_dspy.lm import connect
     from sqlrag_dspy.program.route import decide
 
@@ -97,7 +100,17 @@ def asked(lm: str, databases: dict[str, Any], demonstrations: int | None) -> Pre
     program.gate_open = False
     if demonstrations == 0:
         program.demonstrations = Demonstrations()
-    return lambda label: str(decide(program, Inquiry(label.question, program.bound(label.database))).route)
+
+    def ask(label: Label) -> str:
+        inquiry = Inquiry(label.question, program.bound(label.database))
+        with program.engine.running(), inquiry.meter.running():
+            plan = decide(program, inquiry)
+        if plan.decided_by != "lm":
+            print(f"{label.id}: no route from {lm}: {'; '.join(inquiry.warnings)}", file=sys.stderr)
+            return "none"
+        return plan.route
+
+    return ask
 
 
 def share(right: Sequence[bool]) -> str:
