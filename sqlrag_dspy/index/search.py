@@ -151,6 +151,7 @@ class Index:
         try:
             with self._lock:
                 selection = found.select(allowed, filters or {})
+                k = min(k, selection.count)
                 ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text), fusion)
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(

@@ -245,7 +245,8 @@ class Sketcher(dspy.Module, Parameter):
         self.role_vocabulary = Vocabulary.load(state["role_vocabulary"])
         self.fields = {name: Head.load(head) for name, head in state["fields"].items()}
         self.roles = Head.load(state["roles"])
-        self.skeletons = {text: int(n) for text, n in state["skeletons"].items()}
+        # Spelt anew: a program of an older format has skeletons of fewer fields.
+        self.skeletons = {Skeleton.of(text).text(): int(n) for text, n in state["skeletons"].items()}
         self.confidence = Head.load(state["confidence"])
         self.signals = tuple(state["signals"])
         self.centre = unpack(state["centre"], len(self.signals))

@@ -11,6 +11,7 @@ from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import bare, can_ask, describe_links, describe_schema, note_failure
+from sqlrag_dspy.program.unheard import unheard
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
@@ -57,7 +58,11 @@ def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
     if plan.sketch is None:
         return None
     try:
-        return run(inquiry, sql_room.write(plan.sketch, inquiry.database.catalog))
+        found = run(inquiry, sql_room.write(plan.sketch, inquiry.database.catalog))
+        if missed := unheard(inquiry.links, plan.sketch):
+            inquiry.flagged = True
+            found.doubts.append(f"{missed!r} of the question has no counterpart in the SQL; check it")
+        return found
     except SqlRejected as error:
         inquiry.fail("check", f"the sketch was refused: {error}")
     except QueryFailed as error:

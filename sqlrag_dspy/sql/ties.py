@@ -7,18 +7,18 @@ from sqlglot import exp
 
 
 def ranking(sql: str, *, dialect: str = "sqlite") -> tuple[int, str] | None:
-    """The limit, and the query of the values that it ranks by for one row more; None when it ranks nothing.
+    """The last place shown, and the query of the values ranked by, up to one row more; None when it ranks nothing.
 
-    Rows `limit` and `limit + 1` of that query are equal where the limit cuts a tie. Queries with an offset or
-    without a plain SELECT at the top are left out.
+    The last place is the limit, and the offset with it. That row and the next of the query are equal where the
+    limit cuts a tie. Queries without a plain SELECT at the top are left out.
     """
     tree = sqlglot.parse_one(sql, read=dialect)
-    if not isinstance(tree, exp.Select) or tree.args.get("offset"):
+    if not isinstance(tree, exp.Select):
         return None
-    order, limit = tree.args.get("order"), tree.args.get("limit")
-    count = limit.expression if isinstance(limit, exp.Limit) else None
-    if order is None or not isinstance(count, exp.Literal) or count.is_string:
+    order, count, skipped = tree.args.get("order"), _whole(tree, "limit"), _whole(tree, "offset")
+    if order is None or count is None or (skipped is None and tree.args.get("offset")):
         return None
+    last = count + (skipped or 0)
     named = {item.alias: item.unalias() for item in tree.expressions if item.alias}
     items = [_meant(ordered.this, tree, named) for ordered in order.expressions]
     grouped = tree.copy()
@@ -30,7 +30,15 @@ def ranking(sql: str, *, dialect: str = "sqlite") -> tuple[int, str] | None:
     probe = grouped.select(*(item.copy() for item in items), append=False)
     for ordered, item in zip(probe.args["order"].expressions, items, strict=True):
         ordered.set("this", item.copy())
-    return int(count.this), probe.limit(int(count.this) + 1).sql(dialect=dialect)
+    probe.set("offset", None)
+    return last, probe.limit(last + 1).sql(dialect=dialect)
+
+
+def _whole(tree: exp.Select, clause: str) -> int | None:
+    """The whole number of a LIMIT or OFFSET; None for any other, or none."""
+    found = tree.args.get(clause)
+    number = found.expression if isinstance(found, exp.Limit | exp.Offset) else None
+    return int(number.this) if isinstance(number, exp.Literal) and number.this.isdigit() else None
 
 
 def _meant(ordered: exp.Expr, tree: exp.Select, named: dict[str, exp.Expr]) -> exp.Expr:

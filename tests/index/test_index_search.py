@@ -94,6 +94,13 @@ def test_a_selection_is_never_empty(tmp_path: Path, body: str | None) -> None:
     assert keys(index.search("kite", "notes", allowed=[], reader=reader)) == []
 
 
+@pytest.mark.parametrize("k", [2**31, 2**63, 10**20])
+def test_more_rows_than_there_are_may_be_asked_for(tmp_path, k):
+    reader = notes(*(note(number, f"kite {number}") for number in range(3)))
+    index = build(tmp_path, reader)
+    assert sorted(keys(index.search("kite", "notes", k=k, reader=reader))) == [0, 1, 2]
+
+
 def test_filters_by_type(tmp_path: Path) -> None:
     reader = notes(
         note(1, "battery life", kind="718", stars=2, good=0),

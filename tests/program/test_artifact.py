@@ -367,3 +367,15 @@ def test_opening_a_source_that_is_none_leaves_no_worker(small, small_database, t
     database = open_database(small_database.settings)
     database.close()
     database.close()
+
+
+def test_a_program_whose_skeletons_have_fewer_fields_answers(small, small_database, tmp_path):
+    program = SqlRag({small_database.name: small_database})
+    artifact.restore(program, small.program)
+    state = program.sketcher.dump_state()
+    assert all(text.count("|") == 7 for text in state["skeletons"])
+    state["skeletons"] = {
+        text.rsplit("|", 1)[0]: n for text, n in state["skeletons"].items() if text.endswith("|no")
+    }
+    program.sketcher.load_state(state)
+    assert program.ask("how many business articles are there").error is None

@@ -42,8 +42,8 @@ def test_a_5_mb_document_with_a_bad_byte_is_mended(make):
 
 
 def test_a_text_spoilt_after_the_profile_reads_as_one_mark_until_it_is_profiled_anew(make, run, tmp_path):
-    texts = "CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT); INSERT INTO t VALUES (1, 'good'), (2, NULL), (3, 'ok');"
-    source = make(texts)
+    rows = "INSERT INTO t VALUES (1, 'good'), (2, NULL), (3, 'ok')"
+    source = make(f"CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT); {rows};")
     assert [row[0] for row in source.scan("t", ["body"])] == ["good", None, "ok"]
     writer = sqlite3.connect(tmp_path / "data.db")
     writer.execute("UPDATE t SET body = CAST(x'6f6bff6f6b' AS TEXT) WHERE id = 3")

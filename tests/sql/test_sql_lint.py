@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,7 @@ from sql_databases import CATALOG, lines, open_duckdb, runner
 
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.sql import check, notices
-from sqlrag_dspy.sql.linting import LINTS
+from sqlrag_dspy.sql.linting import LINTS, SHOWN
 
 HERE = Path(__file__).parent
 CASES = [case for case in lines(HERE / "lints.sql") if case[0]]
@@ -118,3 +119,23 @@ def test_alternatives_that_always_hold_leave_out_no_known_row(shop, conditions):
     if any("always true" in each.advice for each in notices(query, shop.catalog, shop.execute)):
         known = check("SELECT id FROM person WHERE age IS NOT NULL AND city IS NOT NULL", shop.catalog)
         assert set(shop.execute(known).values) <= set(shop.execute(query).values)
+
+
+@pytest.mark.parametrize("word", ["AND", "OR"])
+@pytest.mark.parametrize("count", [100, 1000])
+def test_many_conditions_are_looked_through_in_time_or_said_not_to_be(word, count, shop):
+    terms = f" {word} ".join(f"age {'<>' if word == 'AND' else '='} {n}" for n in range(count))
+    query = check(f"SELECT COUNT(*) FROM person WHERE {terms}", shop.catalog)
+    started = perf_counter()
+    found = notices(query, shop.catalog, shop.execute)
+    assert perf_counter() - started < 10
+    assert [(each.lint, each.is_note) for each in found if each.lint == "wide"] == [("wide", True)] * (
+        count == 1000
+    )
+
+
+def test_a_lint_speaks_a_few_times_and_counts_the_rest(shop):
+    names = ", ".join(f"'utrecht{'!' * n}'" for n in range(30))
+    told = named(shop, f"SELECT COUNT(*) FROM person WHERE city IN ({names})")
+    assert told
+    assert all(count <= SHOWN + 1 for count in Counter(each.lint for each in told).values())

@@ -27,6 +27,7 @@ def rows():
         ("SELECT kind, COUNT(*) AS c FROM t GROUP BY kind ORDER BY c DESC LIMIT 1", 1, [(2,), (2,)]),
         ("SELECT kind, SUM(n) FROM t GROUP BY 1 ORDER BY 2 DESC LIMIT 1", 1, [(5,), (2,)]),
         ("SELECT DISTINCT kind FROM t ORDER BY kind LIMIT 1", 1, [("x",), ("y",)]),
+        ("SELECT name FROM t ORDER BY n DESC LIMIT 1 OFFSET 1", 2, [(3,), (2,), (2,)]),
         ("SELECT name FROM t ORDER BY n DESC, name LIMIT 2", 2, [(3, "a"), (2, "b"), (2, "c")]),
     ],
 )
@@ -43,7 +44,7 @@ def test_the_values_it_ranks_by_for_one_row_more(rows, sql, limit, values):
         "SELECT name FROM t",
         "SELECT name FROM t ORDER BY n",
         "SELECT name FROM t LIMIT 2",
-        "SELECT name FROM t ORDER BY n LIMIT 1 OFFSET 1",
+        "SELECT name FROM t ORDER BY n LIMIT 1 OFFSET (SELECT 1)",
         "SELECT name FROM t UNION SELECT kind FROM t ORDER BY 1 LIMIT 1",
     ],
 )

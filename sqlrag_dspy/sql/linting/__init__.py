@@ -8,6 +8,7 @@ the data, when a function to run checked SQL is passed in, and say nothing where
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking import resolved
@@ -52,6 +53,14 @@ NOTES = frozenset({"null-average", "null-negation"})
 """Lints that say which rows are passed over because a value is missing, which is mostly what was meant."""
 
 
+WIDE = 800
+"""Parts of a statement beyond which it is not looked at: some lints compare every condition with every other."""
+MANY = 40
+"""Pieces of advice after which a lint is not asked for more."""
+SHOWN = 4
+"""Pieces of advice that one lint gives of one statement, at most."""
+
+
 def lint(
     query: CheckedSql,
     catalog: Catalog,
@@ -85,9 +94,17 @@ def notices(
         tree, _ = resolved(query.text, catalog, dialect="duckdb")
     except (SqlRejected, RecursionError):
         return ()
+    if next(islice(tree.walk(), WIDE, None), None) is not None:
+        said = "the statement is too long to be looked through for what may be quietly wrong"
+        return (Notice("wide", said, is_note=True),)
     statement = Statement(tree, catalog, Probe(tree, catalog, run), limit)
-    found: dict[Notice, None] = {}
+    found: list[Notice] = []
     for name, rule in LINTS:
-        for advice in rule(statement):
-            found.setdefault(Notice(name, advice, name in NOTES))
+        given = list(dict.fromkeys(islice(rule(statement), MANY)))
+        found += [Notice(name, advice, name in NOTES) for advice in given[:SHOWN]]
+        if (left := len(given) - SHOWN) > 0:
+            more = f"{left} or more" if len(given) == MANY else str(left)
+            found.append(
+                Notice(name, f"the same is true of {more} other places in the statement", name in NOTES)
+            )
     return tuple(found)

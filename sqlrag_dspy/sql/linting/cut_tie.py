@@ -37,7 +37,7 @@ def cut_tie(statement: Statement) -> Iterator[str]:
             else f"rows {count} and {count + 1} are equal"
         )
         yield (
-            f"LIMIT {count} cuts a tie: {first} in {_ranked(select)} ({value[:60]}); order by another column as "
+            f"the LIMIT cuts a tie: {first} in {_ranked(select)} ({value[:60]}); order by another column as "
             "well, or show all of them with rank() OVER (…)"
         )
 

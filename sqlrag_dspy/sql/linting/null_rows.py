@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from sqlglot import exp
 
@@ -18,6 +19,9 @@ from sqlrag_dspy.sql.linting.statement import (
     where_of,
 )
 from sqlrag_dspy.sql.predicates import all_of
+
+NEGATIONS = 12
+"""Negations of a statement that are looked into: each takes the whole statement apart."""
 
 
 def not_in(statement: Statement) -> Iterator[str]:
@@ -78,7 +82,7 @@ def negation(statement: Statement) -> Iterator[str]:
         for node in statement.tree.find_all(exp.Is)
         if (found := field_of(unwrapped(node.this))) is not None and found.table is not None
     }
-    for node in statement.tree.find_all(exp.NEQ, exp.Not):
+    for node in islice(statement.tree.find_all(exp.NEQ, exp.Not), NEGATIONS):
         inner = bare(node.this) if isinstance(node, exp.Not) else node
         if not isinstance(inner, exp.NEQ | exp.EQ | exp.In | exp.Like | exp.ILike):
             continue
