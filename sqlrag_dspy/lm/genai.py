@@ -21,6 +21,7 @@ from dspy.clients.engines.lifecycle import (
 
 from sqlrag_dspy.lm import failures, messages
 from sqlrag_dspy.lm.account import HOW_TO_SIGN_IN, Account, account
+from sqlrag_dspy.lm.parameters import COMMON
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -37,21 +38,7 @@ class _Engine:
     supports_response_schema: ClassVar[bool] = True
     supports_function_calling: ClassVar[bool] = False
     supports_reasoning: ClassVar[bool] = False
-    supported_params: ClassVar[frozenset[str]] = frozenset(
-        {
-            "temperature",
-            "max_tokens",
-            "top_p",
-            "top_k",
-            "stop",
-            "seed",
-            "frequency_penalty",
-            "presence_penalty",
-            "reasoning_effort",
-            "response_format",
-            "stream",
-        }
-    )
+    supported_params: ClassVar[frozenset[str]] = COMMON | {"reasoning_effort"}
 
     def __init__(
         self, who: Account | None = None, *, first_wait: float = 1.0, environ: Mapping[str, str] | None = None

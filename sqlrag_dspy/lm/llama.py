@@ -14,6 +14,7 @@ from dspy.clients.engines.base import validate_request
 
 from sqlrag_dspy.lm import completion, gguf
 from sqlrag_dspy.lm.gguf import SECONDS, ModelFile
+from sqlrag_dspy.lm.parameters import COMMON
 
 
 class _Engine:
@@ -22,20 +23,7 @@ class _Engine:
     supports_response_schema: ClassVar[bool] = True
     supports_function_calling: ClassVar[bool] = False
     supports_reasoning: ClassVar[bool] = False
-    supported_params: ClassVar[frozenset[str]] = frozenset(
-        {
-            "temperature",
-            "max_tokens",
-            "top_p",
-            "top_k",
-            "stop",
-            "seed",
-            "frequency_penalty",
-            "presence_penalty",
-            "response_format",
-            "stream",
-        }
-    )
+    supported_params: ClassVar[frozenset[str]] = COMMON
 
     def __init__(self, file: ModelFile, *, timeout: float = SECONDS) -> None:
         """`timeout` is in seconds a call, from when its turn comes. Neither the file nor llama.cpp is touched."""

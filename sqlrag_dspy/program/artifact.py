@@ -159,6 +159,7 @@ def restore(program: SqlRag, folder: Path) -> Card:
             part.load_state(state[name])
             part.lm = None
     except (KeyError, ValueError, TypeError, AttributeError, NotImplementedError, RecursionError) as error:
+        # What DSPy and NumPy raise for a state of another shape; all of it means the same to whoever loads.
         raise ProgramError(
             f"{path} does not fit sqlrag_dspy {sqlrag_dspy.__version__} ({type(error).__name__}: {error}); "
             "compile it again"
