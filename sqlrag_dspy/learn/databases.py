@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,21 +34,34 @@ TODAY = date(2024, 1, 15)
 def build(folder: Path, out: Path) -> None:
     """Builds a trainset's SQLite database: `schema`, then the JSONL `rows` files, each named for its table.
 
+    With a `script` in source.toml, that Python file makes the database at the path it is given.
     The file appears whole or not at all. Raises LabelError naming file and line.
     """
-    schema, rows = _parts(folder, _spec(folder))
+    spec = _spec(folder)
+    parts = _parts(folder, spec)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix="building-") as place:
             partial = Path(place) / out.name
-            with closing(sqlite3.connect(partial)) as connection:
-                connection.executescript(schema.read_text(encoding="utf-8"))
-                for path in rows:
-                    _insert(connection, path.stem, path)
-                connection.commit()
+            if "script" in spec:
+                _run(parts[0], partial)
+            else:
+                with closing(sqlite3.connect(partial)) as connection:
+                    connection.executescript(parts[0].read_text(encoding="utf-8"))
+                    for path in parts[1:]:
+                        _insert(connection, path.stem, path)
+                    connection.commit()
             os.replace(partial, out)
     except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
         raise LabelError(f"cannot build the database of {folder}: {error}") from error
+
+
+def _run(script: Path, out: Path) -> None:
+    """Runs a trainset's script. Raises LabelError with the last line of what it said."""
+    ran = subprocess.run([sys.executable, str(script.resolve()), str(out)], capture_output=True, text=True)
+    if ran.returncode or not out.is_file():
+        said = (ran.stderr.strip() or "it made no file").splitlines()[-1]
+        raise LabelError(f"{script} did not build its database: {said}")
 
 
 def _insert(connection: sqlite3.Connection, table: str, path: Path) -> None:
@@ -81,19 +96,23 @@ def _spec(folder: Path) -> dict[str, Any]:
         raise LabelError(f"{path} is not valid TOML: {error}") from error
 
 
-def _parts(folder: Path, spec: Mapping[str, Any]) -> tuple[Path, list[Path]]:
-    """The schema and the row files that a source.toml names. Raises LabelError when one is not there."""
-    schema, rows = spec.get("schema"), spec.get("rows")
-    if not isinstance(schema, str) or not isinstance(rows, list) or not all(isinstance(r, str) for r in rows):
+def _parts(folder: Path, spec: Mapping[str, Any]) -> list[Path]:
+    """The files that a database is built from: a script and what it reads, or a schema and its row files.
+
+    Raises LabelError when one is not there.
+    """
+    first, rest = ("script", "parts") if "script" in spec else ("schema", "rows")
+    head, more = spec.get(first), spec.get(rest, [] if first == "script" else None)
+    if not isinstance(head, str) or not isinstance(more, list) or not all(isinstance(m, str) for m in more):
         raise LabelError(
             f'{folder}/source.toml names no database: give it source = "sqlite:///…", or schema = "….sql" and '
-            'rows = ["….jsonl"]'
+            'rows = ["….jsonl"], or script = "….py"'
         )
-    parts = [folder / schema, *(folder / row for row in rows)]
+    parts = [folder / head, *(folder / name for name in more)]
     for part in parts:
         if not part.is_file():
             raise LabelError(f"{folder}/source.toml names {part.name}, which is not there")
-    return parts[0], parts[1:]
+    return parts
 
 
 def cache_folder() -> Path:
@@ -134,8 +153,7 @@ def open_trainset(
         digest = hashlib.sha256(url.encode()).hexdigest()[:12]
         store = cache_folder() / f"{name}-{digest}" / "store"
     else:
-        schema, rows = _parts(folder, spec)
-        parts = [folder / "source.toml", schema, *rows]
+        parts = [folder / "source.toml", *_parts(folder, spec)]
         digest = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:12]
         home = cache_folder() / f"{name}-{digest}"
         path = home / f"{name}.db"

@@ -92,6 +92,8 @@ def test_a_wrong_row_is_named_and_nothing_is_left(folder, tmp_path, rows, said):
         ('schema = "schema.sql"\nrows = "wells.jsonl"', "names no database"),
         ('schema = "none.sql"\nrows = []', "names none.sql, which is not there"),
         ('schema = "wells.jsonl"\nrows = []', "cannot build the database"),
+        ('script = "none.py"', "names none.py, which is not there"),
+        ('script = "wells.jsonl"', "did not build its database: "),
         ("schema = ", "is not valid TOML"),
         ('source = "sqlite:///${NO_SUCH_VARIABLE_OF_OURS}/x.db"', "needs the environment variable NO_SUCH"),
         ('source = "sqlite:///$/x.db"', "write \\$\\$"),

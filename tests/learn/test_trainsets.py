@@ -20,7 +20,9 @@ from sqlrag_dspy.settings import Settings
 ROOT = Path(__file__).parents[2] / "trainsets"
 FOLDERS = sorted(path.parent for path in ROOT.glob("*/source.toml"))
 OURS = [folder for folder in FOLDERS if (folder / "schema.sql").is_file()]
-MAIN = [folder for folder in OURS if folder.name != "articles"]
+BY_QUESTION = ("articles", "shop")
+"""Databases whose splits are by question."""
+MAIN = [folder for folder in OURS if folder.name not in BY_QUESTION]
 
 
 @cache
@@ -95,5 +97,5 @@ def test_there_are_enough_databases_labels_and_facts():
 def test_databases_are_of_one_split_each_but_for_articles():
     for folder in FOLDERS:
         splits = [name for name in labels.SPLITS if (folder / f"{name}.jsonl").is_file()]
-        assert len(splits) == 1 or folder.name == "articles"
+        assert len(splits) == 1 or folder.name in BY_QUESTION
         assert tomllib.loads((folder / "source.toml").read_text(encoding="utf-8"))
