@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
     from sqlrag_dspy.sql.explaining import explain
     from sqlrag_dspy.sql.linting import lint, notices
+    from sqlrag_dspy.sql.mending import mend
     from sqlrag_dspy.sql.reading import read
     from sqlrag_dspy.sql.row_conditions import parameters, row_condition, writer
     from sqlrag_dspy.sql.ties import ranking
@@ -28,6 +29,7 @@ _HOMES = {
     "keys_query": "building",
     "keys_where": "building",
     "lint": "linting",
+    "mend": "mending",
     "notices": "linting",
     "parameters": "row_conditions",
     "ranking": "ties",
@@ -45,6 +47,7 @@ __all__ = [
     "keys_query",
     "keys_where",
     "lint",
+    "mend",
     "notices",
     "parameters",
     "ranking",
