@@ -13,8 +13,11 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, log
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sqlrag_dspy.index.language import STOP_WORDS
 
@@ -31,7 +34,7 @@ _CONTROL = dict.fromkeys((*range(32), *range(127, 160), ord("_")), " ")
 _MOST_TERMS = 64
 """Words of a question that are matched, the rarest first."""
 _MANY = 5_000
-"""Allowed chunks beyond which it is cheaper to match everywhere and to leave out the others after."""
+"""Allowed chunks beyond which it is cheaper to ask of every match whether it is allowed."""
 _FUZZY_LENGTH = 4
 """Shorter words have too many neighbours to guess among."""
 
@@ -222,12 +225,18 @@ class WordIndex:
         # A stem that the stemmer would cut again cannot be asked for.
         return [term for term, score, _ in near if score >= best - 0.05 and self._stem(term) == term]
 
+    @cached_property
+    def _end(self) -> int:
+        """One more than the highest chunk id that ever had words."""
+        found = self._connection.execute(f"SELECT max(id) FROM words_{self._table_id}_docsize").fetchone()[0]
+        return 0 if found is None else int(found) + 1
+
     def match(
-        self, terms: Sequence[Term], allowed: Sequence[int] | None, limit: int | None = None
+        self, terms: Sequence[Term], allowed: NDArray[np.int64] | None, limit: int | None = None
     ) -> Matches:
         """Chunks that hold any of the terms, of the allowed ids (all when None), by BM25 over the whole table.
 
-        With `limit` and no `allowed`, only the best `limit` chunks.
+        With `limit`, of all or of many allowed chunks only the best `limit`.
         """
         terms = sorted(terms, key=lambda term: -term.idf)[:_MOST_TERMS]
         mass = sum(term.idf for term in terms)
@@ -237,18 +246,22 @@ class WordIndex:
         name = f"words_{self._table_id}"
         weights = ", ".join(map(str, WEIGHTS))
         query = f"SELECT rowid, -bm25({name}, {weights}) FROM {name} WHERE {name} MATCH ?"
-        wanted = None if allowed is None or len(allowed) <= _MANY else set(allowed)
-        if allowed is not None and wanted is None:
+        is_broad = allowed is None or len(allowed) > _MANY
+        if allowed is not None and is_broad:
+            mask = np.zeros(self._end, dtype=np.uint8)
+            mask[allowed[allowed < self._end]] = 1
+            # Indexing bytes is the cheapest test that SQLite can call: no table of ids is filled.
+            self._connection.create_function("is_allowed", 1, mask.tobytes().__getitem__)
+            query += " AND is_allowed(rowid)"
+        elif allowed is not None:
             self._connection.execute("CREATE TEMP TABLE IF NOT EXISTS allowed(id INTEGER PRIMARY KEY)")
             self._connection.execute("DELETE FROM temp.allowed")
             self._connection.executemany(
-                "INSERT INTO temp.allowed VALUES (?)", ((int(id_),) for id_ in allowed)
+                "INSERT INTO temp.allowed VALUES (?)", ((id_,) for id_ in allowed.tolist())
             )
             # The plus keeps SQLite from running the match once for every allowed id.
             query += " AND +rowid IN (SELECT id FROM temp.allowed)"
-        elif allowed is None and limit is not None:
+        if is_broad and limit is not None:
             query += f" ORDER BY bm25({name}, {weights}) LIMIT {int(limit)}"
         rows = self._connection.execute(query, (" OR ".join(expressions),))
-        return Matches(
-            {id_: float(score) for id_, score in rows if wanted is None or id_ in wanted}, tuple(terms), mass
-        )
+        return Matches({id_: float(score) for id_, score in rows}, tuple(terms), mass)

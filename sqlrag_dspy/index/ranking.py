@@ -6,7 +6,7 @@ Leaves out: opening the files (`store`), the weights of the two rankings (`fuse`
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlrag_dspy.errors import IndexUnusable, SqlRagError
-from sqlrag_dspy.index import store
+from sqlrag_dspy.index import contents, store
+from sqlrag_dspy.index.contents import Contents, Ids
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.fuse import Evidence, Fusion, Scores
 from sqlrag_dspy.index.lexical import Term, WordIndex
+from sqlrag_dspy.index.selection import Selection, Selector
 from sqlrag_dspy.types import Key, Table, Value
 
 if TYPE_CHECKING:
     import faiss
 
-Ids = NDArray[np.int64]
 CANDIDATES = 100
 """Rows that each ranking puts forward, at least."""
 SPOKEN = 3
@@ -38,33 +38,6 @@ ABROAD_SHARE = 0.75
 """The same for any other question."""
 KNOWN_SHARE = 0.5
 """Share of a question's words that documents of its language have, at least."""
-
-
-@dataclass(frozen=True)
-class Contents:
-    """Rows, in key order, and chunks of one table in memory. Chunk i is vector i; rows are known by position."""
-
-    row_ids: Ids
-    keys: list[Key]
-    position_of: dict[Key, int]
-    chunk_row: Ids
-    """Position of each chunk's row; -1 for a leftover of a changed or deleted row."""
-    chunk_column: Ids
-    chunk_start: Ids
-    chunk_end: Ids
-
-    def span(self, chunk: int) -> tuple[int, int, int]:
-        """Column number, start and end of a chunk."""
-        return int(self.chunk_column[chunk]), int(self.chunk_start[chunk]), int(self.chunk_end[chunk])
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Allowed rows: positions (None: all), and allowed keys that the index has not seen yet."""
-
-    positions: Ids | None
-    unseen: tuple[Key, ...]
-    count: int
 
 
 @dataclass(frozen=True)
@@ -108,118 +81,28 @@ class TableIndex:
     @cached_property
     def contents(self) -> Contents:
         """All rows and chunk offsets, read at the first search."""
-        rows = self._connection.execute(
-            "SELECT id, key FROM rows WHERE table_id = ? ORDER BY key", (self._id,)
-        ).fetchall()
-        keys = [store.key_of(key) for _, key in rows]
-        row_ids = np.array([id_ for id_, _ in rows], dtype=np.int64)
-        chunks = np.array(
-            self._connection.execute(
-                "SELECT row, col, start, end, dead FROM chunks WHERE table_id = ? ORDER BY id", (self._id,)
-            ).fetchall(),
-            dtype=np.int64,
-        ).reshape(-1, 5)
-        positions = np.where(chunks[:, 4] == 0, positions_of(row_ids, chunks[:, 0]), -1)
-        return Contents(
-            row_ids,
-            keys,
-            {key: at for at, key in enumerate(keys)},
-            positions,
-            chunks[:, 1],
-            chunks[:, 2],
-            chunks[:, 3],
-        )
+        return contents.read(self._connection, self._id)
+
+    @cached_property
+    def _selector(self) -> Selector:
+        return Selector(self._connection, self._id, self.table, self.spec, self.contents)
 
     @cached_property
     def _words(self) -> WordIndex:
         ignored = [self.spec.name.casefold(), self.spec.name.casefold().removesuffix("s")]
-        return WordIndex(
-            self._connection, self._id, max(1, int((self.contents.chunk_row >= 0).sum())), ignored
-        )
-
-    # --- which rows ---
+        return WordIndex(self._connection, self._id, max(1, len(self.contents.live_chunks)), ignored)
 
     def select(
         self, allowed: Collection[Key] | None, filters: Mapping[str, Value | Sequence[Value]]
     ) -> Selection:
         """The rows that are among `allowed` and equal every filter."""
-        contents = self.contents
-        chosen: set[int] | None = None
-        unseen: list[Key] = []
-        if allowed is not None:
-            chosen = set()
-            for key, position in self._positions(list(allowed)):
-                if position is None:
-                    unseen.append(key)
-                else:
-                    chosen.add(position)
-        for name, values in filters.items():
-            matching = self._filtered(name, values)
-            chosen = matching if chosen is None else chosen & matching
-            unseen = []  # what an unseen row holds is not known here
-        if chosen is None:
-            return Selection(None, (), len(contents.keys))
-        positions = np.array(sorted(chosen), dtype=np.int64)
-        return Selection(positions, tuple(unseen), len(positions) + len(unseen))
-
-    def _positions(self, keys: list[Key]) -> Iterable[tuple[Key, int | None]]:
-        """Each key once, with the position of its row; None when the index has not seen it."""
-        position_of = self.contents.position_of
-        try:
-            found = dict(zip(keys, map(position_of.get, keys)))
-        except TypeError:  # lists, as JSON has them
-            found = {}
-        if len(found) and None not in found.values():
-            return found.items()
-        plain = dict.fromkeys(map(_plain_key, keys))
-        return [(key, position_of.get(key)) for key in plain]
-
-    def _filtered(self, name: str, values: Value | Sequence[Value]) -> set[int]:
-        column = next((c for c in self.spec.filters if c.casefold() == name.casefold()), None)
-        if column is None:
-            mirrored = ", ".join(self.spec.filters) or "none"
-            raise IndexUnusable(
-                f"column {name!r} of {self.spec.name} is not mirrored in the index (mirrored: {mirrored}); add it "
-                f"to 'filters' under [tables.{self.spec.name}] and run 'sqlrag index', or restrict it in SQL"
-            )
-        number = self.spec.filters.index(column)
-        found: set[int] = set()
-        query = "SELECT row FROM mirrored WHERE table_id = ? AND col = ? AND value IS ?"
-        for value in alternatives(values):
-            typed = self._typed(column, value)
-            rows = self._connection.execute(query, (self._id, number, typed)).fetchall()
-            ids = np.array([row for (row,) in rows], dtype=np.int64)
-            found.update(positions_of(self.contents.row_ids, ids).tolist())
-        return found
-
-    def _typed(self, column: str, value: Value) -> Value:
-        """The value as the column holds it: number, 0/1, or text."""
-        known = self.table.column(column)
-        kind = known.profile.found if known else "text"
-        if value is None:
-            return None
-        if kind in ("integer", "number"):
-            try:
-                number = float(value)
-            except ValueError as error:
-                raise SqlRagError(
-                    f"{self.spec.name}.{column} is a number, {value!r} is not; filter by a number"
-                ) from error
-            return int(number) if number.is_integer() else number
-        if kind == "boolean":
-            spoken = str(int(value) if isinstance(value, float) else value).casefold()
-            if spoken in ("true", "yes", "1", "t", "y"):
-                return 1
-            if spoken in ("false", "no", "0", "f", "n"):
-                return 0
-            raise SqlRagError(f"{self.spec.name}.{column} is true or false, {value!r} is neither")
-        return store.folded(value if isinstance(value, str) else str(value))
+        return self._selector.select(allowed, filters)
 
     # --- what is asked of all rows ---
 
     def all_chunks(self) -> Ids:
         """Ids of the chunks of every row."""
-        return np.flatnonzero(self.contents.chunk_row >= 0)
+        return self.contents.live_chunks
 
     def words_of(self, text: str, language: str | None) -> tuple[tuple[Term, ...], float, float]:
         """The words of a text, the BM25 of the chunk that holds them best, and their idf mass."""
@@ -240,24 +123,26 @@ class TableIndex:
     ) -> Iterator[Ranked]:
         """Every allowed row: those that something speaks for first, best first; then the others."""
         contents = self.contents
-        chunk_ids = self._chunks_of(selection)
+        chunk_ids = self.contents.chunks_of(selection.positions)
         if not len(chunk_ids) or not text.strip():
-            return self._silent(selection, set())
+            return self._silent(selection, np.zeros(0, dtype=np.int64))
         terms, is_foreign, is_home = self._read(text, language)
         asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home))
         rows, scores, spoken = self._order(asked, chunk_ids, selection, k, fusion)
+        keys = contents.keys_at(rows)
         heard = (
-            Ranked(contents.keys[row], score, spoken(row))
-            for row, score in zip(rows.tolist(), scores.tolist())
+            Ranked(key, score, spoken(row)) for key, row, score in zip(keys, rows.tolist(), scores.tolist())
         )
-        return chain(heard, self._silent(selection, set(rows.tolist())))
+        return chain(heard, self._silent(selection, rows))
 
-    def _silent(self, selection: Selection, heard: set[int]) -> Iterator[Ranked]:
-        contents = self.contents
-        rows = range(len(contents.keys)) if selection.positions is None else selection.positions.tolist()
-        for row in rows:
-            if row not in heard:
-                yield Ranked(contents.keys[row], 0.0)
+    def _silent(self, selection: Selection, heard: Ids) -> Iterator[Ranked]:
+        rows = selection.positions
+        if rows is None:
+            rows = np.arange(self.contents.row_count)
+        rows = np.setdiff1d(rows, heard, assume_unique=True)
+        for at in range(0, len(rows), CANDIDATES):
+            for key in self.contents.keys_at(rows[at : at + CANDIDATES]):
+                yield Ranked(key, 0.0)
         for key in selection.unseen:
             yield Ranked(key, 0.0)
 
@@ -280,14 +165,6 @@ class TableIndex:
             return [(encoder, 1 / len(encoders)) for encoder in encoders]
         share = HOME_SHARE if is_home else ABROAD_SHARE
         return [(e, share / len(many)) for e in many] + [(e, (1 - share) / len(few)) for e in few]
-
-    def _chunks_of(self, selection: Selection) -> Ids:
-        chunk_row = self.contents.chunk_row
-        if selection.positions is None:
-            return np.flatnonzero(chunk_row >= 0)
-        mask = np.zeros(len(self.contents.keys) + 1, dtype=bool)  # the last slot is that of leftovers (-1)
-        mask[selection.positions] = True
-        return np.flatnonzero(mask[chunk_row])
 
     def _order(
         self,
@@ -338,7 +215,7 @@ class TableIndex:
         """Chunks that hold words of the question (id -> BM25), those of the best `wanted` rows, and the
         idf mass of all its words."""
         chunk_row = self.contents.chunk_row
-        only = None if selection.positions is None else chunk_ids.tolist()
+        only = None if selection.positions is None else chunk_ids
         matches = self._words.match(terms, only, limit=10 * wanted)
         best = sorted(matches.scores, key=lambda id_: -matches.scores[id_])
         kept: dict[int, float] = {}
@@ -365,23 +242,3 @@ class TableIndex:
             if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[ids])) >= wanted:
                 return ids
             count = min(len(chunk_ids), 4 * count)
-
-
-def positions_of(row_ids: Ids, wanted: Ids) -> Ids:
-    """Where each wanted id stands in `row_ids`; anything for one that is not there."""
-    if not len(row_ids):
-        return np.zeros(len(wanted), dtype=np.int64)
-    order = np.argsort(row_ids)
-    found: Ids = order[np.minimum(np.searchsorted(row_ids, wanted, sorter=order), len(row_ids) - 1)]
-    return found
-
-
-def alternatives(values: Value | Sequence[Value]) -> Sequence[Value]:
-    """The values of one filter: itself, or each of several."""
-    return values if isinstance(values, (list, tuple)) else (values,)
-
-
-def _plain_key(key: Key) -> Key:
-    if isinstance(key, (list, tuple)):
-        return key[0] if len(key) == 1 else tuple(key)
-    return key

@@ -24,7 +24,8 @@ from sqlrag_dspy.index.fuse import Fusion, fuse
 from sqlrag_dspy.index.language import detect
 from sqlrag_dspy.index.nearness import FEATURES, Vector, nearness
 from sqlrag_dspy.index.passages import read_documents
-from sqlrag_dspy.index.ranking import TableIndex, alternatives
+from sqlrag_dspy.index.ranking import TableIndex
+from sqlrag_dspy.index.selection import alternatives
 from sqlrag_dspy.types import Hits, Key, RowReader, Search, Table, Value
 
 

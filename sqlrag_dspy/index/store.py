@@ -46,6 +46,11 @@ CREATE TABLE mirrored(table_id INTEGER NOT NULL, row INTEGER NOT NULL, col INTEG
   PRIMARY KEY (table_id, row, col)) WITHOUT ROWID;
 CREATE INDEX mirrored_values ON mirrored(table_id, col, value, row);
 """
+_LATER = """
+CREATE TABLE IF NOT EXISTS arrays(table_id INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
+  content BLOB NOT NULL, PRIMARY KEY (table_id, name));
+"""
+"""Tables that an index written by an earlier version lacks, and can do without."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +239,7 @@ def open_for_writing(store: Path, *, rebuild: bool = False) -> sqlite3.Connectio
             set_meta(connection, "format", FORMAT)
         elif not rebuild:
             check_format(connection, store)
+        connection.execute(_LATER)
     except sqlite3.DatabaseError as error:
         connection.close()
         raise _broken(path, error) from error
@@ -253,6 +259,14 @@ def check_format(connection: sqlite3.Connection, store: Path) -> None:
             f"the index in {store} has format {found}, this version reads {FORMAT}; "
             "upgrade sqlrag-dspy, or run 'sqlrag index --rebuild'"
         )
+
+
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether the index has such a table; later versions have more of them."""
+    found = connection.execute(
+        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)
+    )
+    return bool(found.fetchone()[0])
 
 
 def meta(connection: sqlite3.Connection, name: str) -> Any:

@@ -181,6 +181,6 @@ def _forget(connection: sqlite3.Connection, table_id: int) -> int:
     """Removes all of one table; says how many rows it had."""
     lexical.drop(connection, table_id)
     connection.execute("DELETE FROM tables WHERE id = ?", (table_id,))
-    for name in ("vectors", "chunks", "mirrored"):
+    for name in ("vectors", "chunks", "mirrored", "arrays"):
         connection.execute(f"DELETE FROM {name} WHERE table_id = ?", (table_id,))
     return connection.execute("DELETE FROM rows WHERE table_id = ?", (table_id,)).rowcount

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import lexical, store
+from sqlrag_dspy.index import contents, lexical, store
 from sqlrag_dspy.index.chunk import split
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.language import detect, majority
@@ -287,6 +287,7 @@ class TableSync:
             )
         if is_compacting:
             self._renumber(chunks)
+        contents.pack(self.connection, self.id)
         languages = [
             language for (language,) in execute("SELECT language FROM rows WHERE table_id = ?", (self.id,))
         ]

@@ -1,0 +1,252 @@
+"""Rows and chunks of one table as arrays, packed with the generation so that a large index opens at once.
+
+The packed arrays are a copy of what `rows` and `chunks` say; they name the vector files they were made with, and
+where they are missing or of another generation the tables are read instead. Keys are read as they are needed.
+Leaves out: which rows are allowed (`selection`) and in what order they stand (`ranking`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlrag_dspy.index import store
+from sqlrag_dspy.types import Key
+
+Ids = NDArray[np.int64]
+_TYPES = {
+    "row_ids": np.int64,
+    "int_keys": np.int64,
+    "chunk_row": np.int32,
+    "chunk_column": np.int16,
+    "chunk_start": np.int32,
+    "chunk_end": np.int32,
+}
+_CHUNK = np.dtype([(name, np.int64) for name in ("row", "col", "start", "end", "dead")])
+FEW_ROWS = 20_000
+"""Rows whose keys are read all at once, since that takes a moment only."""
+FEW_KEYS = 0.05
+"""Share of a table's keys up to which they are looked up one by one."""
+_BATCH = 500
+"""Ids in one statement."""
+
+
+class Contents:
+    """Rows, in key order, and chunks of one table. Chunk i is vector i; rows are known by position.
+
+    `chunk_row` is the position of each chunk's row, -1 for a leftover of a changed or deleted row.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, table_id: int, arrays: dict[str, NDArray[np.signedinteger]]
+    ) -> None:
+        self._connection = connection
+        self._table_id = table_id
+        self.row_ids = arrays["row_ids"]
+        self._int_keys = arrays.get("int_keys")
+        self.chunk_row = arrays["chunk_row"]
+        self._column, self._start, self._end = (
+            arrays[name] for name in ("chunk_column", "chunk_start", "chunk_end")
+        )
+
+    @property
+    def row_count(self) -> int:
+        return len(self.row_ids)
+
+    def span(self, chunk: int) -> tuple[int, int, int]:
+        """Column number, start and end of a chunk."""
+        return int(self._column[chunk]), int(self._start[chunk]), int(self._end[chunk])
+
+    # --- chunks ---
+
+    @cached_property
+    def live_chunks(self) -> Ids:
+        """Ids of the chunks of every row."""
+        return np.flatnonzero(self.chunk_row >= 0)
+
+    @cached_property
+    def _by_row(self) -> tuple[Ids, Ids]:
+        """Chunk ids row by row, and where those of each row begin."""
+        live = self.live_chunks
+        rows = self.chunk_row[live]
+        order = live[np.argsort(rows, kind="stable")]
+        return order, np.searchsorted(np.sort(rows, kind="stable"), np.arange(self.row_count + 1))
+
+    def chunks_of(self, positions: Ids | None) -> Ids:
+        """Ids of the chunks of these rows (None: all), ascending."""
+        if positions is None:
+            return self.live_chunks
+        if len(positions) * 16 < self.row_count:
+            chunks, begins = self._by_row
+            counts = begins[positions + 1] - begins[positions]
+            # Every row's stretch of `chunks`, laid end to end.
+            shift = np.repeat(begins[positions] - np.cumsum(counts) + counts, counts)
+            return np.sort(chunks[shift + np.arange(len(shift))])
+        mask = np.zeros(self.row_count + 1, dtype=bool)  # the last slot is that of leftovers (-1)
+        mask[positions] = True
+        return np.flatnonzero(mask[self.chunk_row])
+
+    # --- rows ---
+
+    @cached_property
+    def _by_id(self) -> tuple[Ids, Ids]:
+        order = np.argsort(self.row_ids)
+        return order, np.asarray(self.row_ids, dtype=np.int64)[order]
+
+    def positions_of_ids(self, row_ids: Ids) -> Ids:
+        """Where each row of the index stands; the ids must be of this table."""
+        order, ordered = self._by_id
+        return order[np.searchsorted(ordered, row_ids)]
+
+    @cached_property
+    def _keys(self) -> list[Key]:
+        """Every key; they stand in the order of their spelling."""
+        if self._int_keys is not None:
+            return list(self._int_keys.tolist())
+        found = self._connection.execute(
+            "SELECT key FROM rows WHERE table_id = ? ORDER BY key", (self._table_id,)
+        )
+        return [store.key_of(key) for (key,) in found]
+
+    @cached_property
+    def _position_of(self) -> dict[Key, int]:
+        return {key: at for at, key in enumerate(self._keys)}
+
+    @cached_property
+    def _sorted_int_keys(self) -> tuple[Ids, Ids] | None:
+        if self._int_keys is None:
+            return None
+        order = np.argsort(self._int_keys, kind="stable")
+        return order, self._int_keys[order]
+
+    def keys_at(self, positions: Ids) -> list[Key]:
+        """The keys of the rows at these positions."""
+        if self._int_keys is not None:
+            return list(self._int_keys[positions].tolist())
+        if "_keys" in self.__dict__ or self.row_count <= FEW_ROWS or len(positions) > FEW_ROWS:
+            return [self._keys[at] for at in positions.tolist()]
+        ids = self.row_ids[positions].tolist()
+        found: dict[int, Key] = {}
+        for at in range(0, len(ids), _BATCH):
+            batch = ids[at : at + _BATCH]
+            rows = self._connection.execute(
+                f"SELECT id, key FROM rows WHERE id IN ({','.join('?' * len(batch))})", batch
+            )
+            found.update((id_, store.key_of(key)) for id_, key in rows)
+        return [found[id_] for id_ in ids]
+
+    def find(self, keys: Sequence[Key]) -> tuple[Ids, list[Key]]:
+        """Positions of the rows with these keys, ascending, each once; and the keys that no row has."""
+        if (known := self._sorted_int_keys) is not None and len(known[0]) and len(keys):
+            asked = _integers(keys)
+            if asked is not None:
+                order, ordered = known
+                places = np.minimum(np.searchsorted(ordered, asked), len(ordered) - 1)
+                is_known = ordered[places] == asked
+                unseen = list(dict.fromkeys(asked[~is_known].tolist()))
+                return np.unique(order[places[is_known]]), unseen
+        plain = list(dict.fromkeys(map(_plain_key, keys)))
+        is_dear = "_position_of" not in self.__dict__ and self.row_count > FEW_ROWS
+        if is_dear and len(plain) <= FEW_KEYS * self.row_count:
+            places_found = [self._look_up(key) for key in plain]
+        else:
+            places_found = [self._position_of.get(key) for key in plain]
+        positions = np.array([at for at in places_found if at is not None], dtype=np.int64)
+        return np.unique(positions), [key for key, at in zip(plain, places_found) if at is None]
+
+    def _look_up(self, key: Key) -> int | None:
+        found = self._connection.execute(
+            "SELECT id FROM rows WHERE table_id = ? AND key = ?", (self._table_id, store.key_json(key))
+        ).fetchone()
+        return None if found is None else int(self.positions_of_ids(np.array(found))[0])
+
+
+def _integers(keys: Sequence[Key]) -> Ids | None:
+    """The keys as an array when every one is a whole number, else None."""
+    if type(keys[0]) is not int:
+        return None
+    try:
+        asked = np.array(keys)
+    except ValueError:  # lists of different lengths
+        return None
+    return asked if asked.dtype == np.int64 and asked.ndim == 1 else None
+
+
+def _plain_key(key: Key) -> Key:
+    if isinstance(key, (list, tuple)):
+        return key[0] if len(key) == 1 else tuple(key)
+    return key
+
+
+# --- packing ----------------------------------------------------------------------------------------
+
+
+def read(connection: sqlite3.Connection, table_id: int) -> Contents:
+    """The contents of a table, packed or not."""
+    packed = _unpack(connection, table_id)
+    return Contents(connection, table_id, packed or _gather(connection, table_id))
+
+
+def pack(connection: sqlite3.Connection, table_id: int) -> None:
+    """Keeps the arrays of a table with the generation that is being written; call after its vectors are named."""
+    file = _vector_file(connection, table_id)
+    connection.execute("DELETE FROM arrays WHERE table_id = ?", (table_id,))
+    connection.executemany(
+        "INSERT INTO arrays VALUES (?, ?, ?, ?)",
+        (
+            (table_id, name, file, np.ascontiguousarray(array, dtype=_TYPES[name]).tobytes())
+            for name, array in _gather(connection, table_id).items()
+        ),
+    )
+
+
+def _vector_file(connection: sqlite3.Connection, table_id: int) -> str:
+    """The name of one vector file of the table: every sync that changes it writes new ones."""
+    found = connection.execute("SELECT min(file) FROM vectors WHERE table_id = ?", (table_id,)).fetchone()
+    return str(found[0])
+
+
+def _unpack(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[np.signedinteger]] | None:
+    if not store.has_table(connection, "arrays"):
+        return None
+    found = connection.execute(
+        "SELECT name, content FROM arrays WHERE table_id = ? AND file = ?",
+        (table_id, _vector_file(connection, table_id)),
+    )
+    arrays = {name: np.frombuffer(content, dtype=_TYPES[name]) for name, content in found if name in _TYPES}
+    return arrays if _TYPES.keys() - {"int_keys"} <= arrays.keys() else None
+
+
+def _gather(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[np.signedinteger]]:
+    """The arrays as the tables say."""
+    of_table = (table_id,)
+    rows = connection.execute("SELECT id FROM rows WHERE table_id = ? ORDER BY key", of_table)
+    row_ids = np.fromiter((id_ for (id_,) in rows), dtype=np.int64)
+    chunks = np.fromiter(
+        connection.execute(
+            "SELECT row, col, start, end, dead FROM chunks WHERE table_id = ? ORDER BY id", of_table
+        ),
+        dtype=_CHUNK,
+    )
+    arrays: dict[str, NDArray[np.signedinteger]] = {
+        "row_ids": row_ids,
+        "chunk_row": np.full(len(chunks), -1, dtype=np.int32),
+        "chunk_column": chunks["col"].astype(np.int16),
+        "chunk_start": chunks["start"].astype(np.int32),
+        "chunk_end": chunks["end"].astype(np.int32),
+    }
+    is_live = chunks["dead"] == 0
+    order = np.argsort(row_ids)
+    arrays["chunk_row"][is_live] = order[np.searchsorted(row_ids[order], chunks["row"][is_live])]
+    others = connection.execute(
+        "SELECT count(*) FROM rows WHERE table_id = ? AND (key GLOB '*[^0-9-]*' OR length(key) > 18)",
+        of_table,
+    ).fetchone()[0]
+    if not others:
+        keys = connection.execute("SELECT key FROM rows WHERE table_id = ? ORDER BY key", of_table)
+        arrays["int_keys"] = np.fromiter((int(key) for (key,) in keys), dtype=np.int64)
+    return arrays
