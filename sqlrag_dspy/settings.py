@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -36,6 +36,37 @@ class Limits(BaseModel):
     rows: int = Field(default=1000, gt=0)
     memory: str = Field(default="1GB", pattern=r"^\d+(\.\d+)?\s?[KMG]i?B$")
     threads: int = Field(default=2, gt=0)
+
+
+class Budget(BaseModel):
+    """What one question may cost in calls of a model; `usd` counts where prices are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    calls: int = Field(default=24, gt=0)
+    tokens: int = Field(default=200_000, gt=0)
+    seconds: float = Field(default=300, gt=0)
+    usd: float = Field(default=1.0, gt=0)
+
+    def overdrawn(self, used: Used) -> str | None:
+        """Which limit is reached, in a few words; None when none is."""
+        if used.lm_calls + used.cached_calls >= self.calls:
+            return f"{self.calls} calls"
+        if used.tokens_in + used.tokens_out >= self.tokens:
+            return f"{self.tokens} tokens"
+        if used.seconds >= self.seconds:
+            return f"{self.seconds:g} s"
+        return f"{self.usd:g} US dollars" if used.cost_usd >= self.usd else None
+
+
+class Used(Protocol):
+    """A bill so far."""
+
+    lm_calls: int
+    cached_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    seconds: float
 
 
 class PolicySettings(BaseModel):
@@ -86,6 +117,12 @@ def _column(name: str) -> None:
         raise ValueError(f"{name!r} names no column; write 'table.column'")
 
 
+def _known(where: str) -> type[BaseModel]:
+    """The part of the settings that a key of that path belongs to."""
+    parts: dict[str, type[BaseModel]] = {"policy": PolicySettings, "limits": Limits, "budget": Budget}
+    return parts.get(where.partition(".")[0], Settings) if "." in where else Settings
+
+
 class Settings(BaseModel):
     """All settings, with the defaults of the contract."""
 
@@ -98,6 +135,7 @@ class Settings(BaseModel):
     lm_small: str = ""
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     limits: Limits = Limits()
+    budget: Budget = Budget()
     policy: PolicySettings = PolicySettings()
 
     @field_validator("embedder", mode="before")
@@ -109,7 +147,7 @@ class Settings(BaseModel):
 def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Settings of a TOML file (default: `sqlrag.toml` here, if there is one), overridden by the environment.
 
-    `SQLRAG_LM`, `SQLRAG_SOURCE`, `SQLRAG_LIMITS_SECONDS` and so on override the key of that name.
+    `SQLRAG_LM`, `SQLRAG_LIMITS_SECONDS`, `SQLRAG_BUDGET_CALLS` and so on override the key of that name.
     Raises SettingsError naming file, key and remedy.
     """
     environ = os.environ if environ is None else environ
@@ -128,15 +166,16 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     for name in ("source", "program", "store", "lm", "lm_small", "embedder"):
         if (value := environ.get(f"SQLRAG_{name.upper()}")) is not None:
             table[name] = value.split(",") if name == "embedder" else value
-    for name in Limits.model_fields:
-        if (value := environ.get(f"SQLRAG_LIMITS_{name.upper()}")) is not None:
-            table.setdefault("limits", {})[name] = value
+    for part, fields in (("limits", Limits.model_fields), ("budget", Budget.model_fields)):
+        for name in fields:
+            if (value := environ.get(f"SQLRAG_{part.upper()}_{name.upper()}")) is not None:
+                table.setdefault(part, {})[name] = value
     try:
         return Settings.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        known = ", ".join((PolicySettings if where.startswith("policy.") else Settings).model_fields)
+        known = ", ".join(_known(where).model_fields)
         remedy = (
             f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
         )

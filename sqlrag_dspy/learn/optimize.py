@@ -14,7 +14,7 @@ from sqlrag_dspy.errors import LmError, SqlRagError
 from sqlrag_dspy.learn import gold, metrics
 from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.program import SqlRag
-from sqlrag_dspy.program.rag import Engine
+from sqlrag_dspy.program.engine import Engine
 
 OPTIMIZERS = ("bootstrap", "random-search")
 HOPELESS = 3

@@ -141,6 +141,8 @@ def restore(program: SqlRag, folder: Path) -> Card:
     The same as `program.load`, which decodes every weight twice; and a model named in the file is not taken
     over, since whoever loads a program says which model serves.
     """
+    from sqlrag_dspy.program.rag import LATER
+
     card = read_card(folder)
     path = folder / "program.json"
     if not path.is_file():
@@ -154,6 +156,8 @@ def restore(program: SqlRag, folder: Path) -> Card:
     try:
         state = json.loads(text)
         for name, part in program.named_parameters():
+            if name.startswith(LATER) and name not in state:
+                continue
             if "signature" in state[name]:
                 _check_fields(name, part.signature, state[name]["signature"]["fields"])
             part.load_state(state[name])

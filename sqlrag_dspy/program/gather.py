@@ -34,6 +34,8 @@ class Evidence:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     """What may be quietly wrong with the SQL, each with advice."""
+    told: str = ""
+    """What the SQL does, in a model's words."""
 
 
 def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:

@@ -14,7 +14,7 @@ from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.encoder import embedding, encoded, multilingual
 from sqlrag_dspy.program.nearness import nearness
-from sqlrag_dspy.program.result import Step, Usage
+from sqlrag_dspy.program.result import Depth, Step, Usage
 from sqlrag_dspy.program.router import Sense
 from sqlrag_dspy.types import Links
 
@@ -87,10 +87,14 @@ class Inquiry:
         self.warnings: list[str] = []
         self.assumptions: list[str] = []
         self.attempts = 0
+        self.depth: Depth | None = None
         self.flagged = False
         self.failure_source: str | None = None
+        self.has_lost_model = self.has_lost_small = False
+        """Whether the model, or the small one, failed in a way that no second call can mend."""
         self.meter = Meter()
         self._listener = listener
+        self._overdrawn = False
         self._started = time.perf_counter()
 
     @cached_property
@@ -127,11 +131,9 @@ class Inquiry:
         finally:
             record.seconds = round(time.perf_counter() - start, 6)
             spent = self.meter.usage(calls)
-            record.lm_calls, record.tokens_in, record.tokens_out = (
-                spent.lm_calls,
-                spent.tokens_in,
-                spent.tokens_out,
-            )
+            record.lm_calls, record.cached_calls = spent.lm_calls, spent.cached_calls
+            record.tokens_in, record.tokens_out = spent.tokens_in, spent.tokens_out
+            record.cost_usd = spent.cost_usd
             self.steps.append(record)
             if self._listener is not None:
                 self._listener(record)
@@ -141,6 +143,19 @@ class Inquiry:
         self.flagged = True
         self.failure_source = self.failure_source or source
         self.warnings.append(warning)
+
+    def is_overdrawn(self) -> bool:
+        """Whether a limit of [budget] is reached; the first time, the answer is flagged with which.
+
+        Looked at before every call: one that is under way is not cut short.
+        """
+        if self._overdrawn:
+            return True
+        if (spent := self.database.settings.budget.overdrawn(self.usage())) is None:
+            return False
+        self._overdrawn = True
+        self.fail("budget", f"the budget of the question is spent ({spent}); this is the best so far")
+        return True
 
     def usage(self) -> Usage:
         """The bill so far."""

@@ -6,6 +6,7 @@ Leaves out the tasks themselves (`signatures`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlrag_dspy.program.inquiry import Inquiry, describe_link
@@ -33,17 +34,25 @@ _LASTING = frozenset(
 
 
 def can_ask(rag: SqlRag, inquiry: Inquiry) -> bool:
-    """Whether there is an LM, and it was not lost earlier in this question: each wait for it costs as much again."""
-    return rag.engine.is_set and not any(warning.startswith(_LOST) for warning in inquiry.warnings)
+    """Whether there is an LM, it was not lost earlier in this question, and the question's budget is not spent.
+
+    Each wait for a lost model costs as much again.
+    """
+    return rag.engine.is_set and not inquiry.has_lost_model and not inquiry.is_overdrawn()
 
 
-def note_failure(inquiry: Inquiry, error: Exception, task: str, instead: str = "") -> None:
-    """Flags the answer: the model failed to do `task`, and what was done `instead`."""
+def note_failure(
+    inquiry: Inquiry, error: Exception, task: str, instead: str = "", *, is_small: bool = False
+) -> bool:
+    """Flags the answer: the model failed to do `task`, and what was done `instead`. Whether it is lost for good."""
     from sqlrag_dspy.lm import explain
 
-    lost = str(getattr(error, "code", "")) in _LASTING
-    told = f"{_LOST if lost else 'the model failed to '}{task} ({explain(error)})"
+    is_lost = str(getattr(error, "code", "")) in _LASTING
+    if is_lost and not is_small:
+        inquiry.has_lost_model = True
+    told = f"{_LOST if is_lost else 'the model failed to '}{task} ({explain(error)})"
     inquiry.fail("lm", f"{told}; {instead}" if instead else told)
+    return is_lost
 
 
 def plain(text: str) -> str:
@@ -89,14 +98,20 @@ def describe_table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def describe_schema(catalog: Catalog, links: Links | None = None) -> str:
+def describe_schema(
+    catalog: Catalog, links: Links | None = None, *, only: Sequence[str] | None = None
+) -> str:
     """The schema in at most `BUDGET` characters; where not all tables fit, those that the question names.
+
+    With `only`, no other tables than those, the first of them first to be kept.
 
     The tables that are shown stand in the order of the catalog, whatever the question: a model that has read
     the same schema before need not read it again.
     """
     named = {link.table for link in links.chosen if link.table} if links is not None else set()
     ordered = sorted(catalog.tables, key=lambda t: (t.name not in named, not t.text_columns))
+    if only is not None:
+        ordered = [table for name in only if (table := catalog.table(name)) is not None]
     shown: dict[str, str] = {}
     for table in ordered:
         described = describe_table(table)
@@ -104,7 +119,7 @@ def describe_schema(catalog: Catalog, links: Links | None = None) -> str:
             break
         shown[table.name] = described
     lines = [shown[table.name] for table in catalog.tables if table.name in shown]
-    if left := len(ordered) - len(shown):
+    if left := len(catalog.tables) - len(shown):
         lines.append(f"({left} more tables left out)")
     return plain("\n".join(lines))
 

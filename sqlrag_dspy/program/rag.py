@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import queue
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import dspy
@@ -15,13 +15,19 @@ from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.program import gather, respond, route, write_sql
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.demonstrations import Demonstrations
+from sqlrag_dspy.program.engine import Engine
 from sqlrag_dspy.program.inquiry import Inquiry, Listener
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.result import Answer, Step
+from sqlrag_dspy.program.result import Answer, Depth, Step
 from sqlrag_dspy.program.router import Router
 from sqlrag_dspy.program.signatures import BuildSql, ChooseRows, RepairSql, RouteQuestion, WriteAnswer
 from sqlrag_dspy.program.sketch import Sketcher
+from sqlrag_dspy.program.team.depth import DepthChooser
+from sqlrag_dspy.program.team.stages import Team
 from sqlrag_dspy.program.thresholds import Thresholds
+
+LATER = ("team.", "depths")
+"""How the names of parts begin that programs saved by earlier versions lack."""
 
 
 class SqlRag(dspy.Module):
@@ -29,11 +35,18 @@ class SqlRag(dspy.Module):
 
     `lm` is a dspy.LM, "dspy" for the application's own `dspy.settings.lm`, or None for the learned tier
     alone. With `gate_open` False the learned tier never decides while an LM can: so that optimizers see
-    every LM call of every question.
+    every LM call of every question. `depth` forces one depth for SQL (see docs/team.md) in place of what a
+    question needs, and `without` leaves out parts of the team: both are for measuring what they are worth.
     """
 
     def __init__(
-        self, databases: Mapping[str, Database] | None = None, *, lm: Any = None, lm_small: Any = None
+        self,
+        databases: Mapping[str, Database] | None = None,
+        *,
+        lm: Any = None,
+        lm_small: Any = None,
+        depth: Depth | None = None,
+        without: Collection[str] = (),
     ) -> None:
         super().__init__()
         self.router = Router()
@@ -45,9 +58,13 @@ class SqlRag(dspy.Module):
         self.repair_sql = dspy.Predict(RepairSql)
         self.choose_rows = dspy.Predict(ChooseRows)
         self.write_answer = dspy.Predict(WriteAnswer)
+        self.team = Team()
+        self.depths = DepthChooser()
         self.databases: dict[str, Database] = dict(databases or {})
         self.engine = Engine(lm, lm_small)
         self.gate_open = True
+        self.depth = depth
+        self.without = frozenset(without)
         self.left_out: list[str] = []
         """Demonstrations that loading left out because they do not fit the database, a line each."""
 
@@ -71,6 +88,14 @@ class SqlRag(dspy.Module):
         if plan.route in ("vector", "hybrid"):
             return gather.search(self, inquiry, plan)
         return gather.Evidence()
+
+    def load_state(self, state: dict[str, Any], *, allow_unsafe_lm_state: bool = False) -> None:
+        """The state of a saved program; parts that it is too old to know stay as they are.
+
+        Raises KeyError for any other part that is missing.
+        """
+        known = {name: part.dump_state() for name, part in self.named_parameters() if name.startswith(LATER)}
+        super().load_state({**known, **state}, allow_unsafe_lm_state=allow_unsafe_lm_state)
 
     # --- databases -----------------------------------------------------------------------------------
 
@@ -153,35 +178,3 @@ class SqlRag(dspy.Module):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-class Engine:
-    """Which LM serves: kept out of the program's state, and shared by its copies."""
-
-    def __init__(self, lm: Any = None, small: Any = None) -> None:
-        self.lm = lm
-        self.small = small
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Engine:
-        return self
-
-    @property
-    def is_set(self) -> bool:
-        """Whether an LM may be called."""
-        return self.current() is not None
-
-    def current(self) -> Any:
-        """The LM that serves now, or None."""
-        return dspy.settings.lm if self.lm == "dspy" else self.lm
-
-    def running(self) -> Any:
-        """A context in which DSPy's predictors use this LM, and the adapter that serves it best.
-
-        An adapter that the application chose stands.
-        """
-        lm = self.current()
-        if lm is None:
-            return dspy.context()
-        from sqlrag_dspy.lm import adapter_of
-
-        return dspy.context(lm=lm, adapter=dspy.settings.adapter or adapter_of(lm))

@@ -55,7 +55,7 @@ def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answ
         _searched(rag, inquiry, plan, evidence, answer)
     answer.assumptions = list(dict.fromkeys(inquiry.assumptions))
     answer.warnings = list(dict.fromkeys([*answer.warnings, *inquiry.warnings, *evidence.notes]))
-    answer.attempts = inquiry.attempts
+    answer.attempts, answer.depth = inquiry.attempts, inquiry.depth
     answer.flagged = answer.flagged or inquiry.flagged
     answer.failure_source = inquiry.failure_source  # type: ignore[assignment]
     answer.steps = inquiry.steps
@@ -71,6 +71,8 @@ def _computed(inquiry: Inquiry, evidence: Evidence, answer: Answer) -> None:
     rows = evidence.rows
     answer.sql = evidence.sql.text
     answer.explanation = sql_room.explain(evidence.sql, inquiry.database.catalog)
+    if evidence.told:
+        answer.explanation = f"{answer.explanation}. {evidence.told}" if answer.explanation else evidence.told
     answer.columns = list(rows.columns)
     answer.rows = [list(row) for row in rows.values]
     answer.truncated = rows.truncated

@@ -12,6 +12,9 @@ FailureSource = Literal[
     "route", "intents", "schema", "build", "check", "run", "critic", "answer", "lm", "budget"
 ]
 
+Depth = Literal["sketch", "call", "retry", "team", "agent"]
+"""How much is spent on a question that SQL answers, from nothing to an agent (docs/team.md)."""
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -68,8 +71,10 @@ class Step(_Part):
     error: str | None = None
     seconds: float = 0.0
     lm_calls: int = 0
+    cached_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    cost_usd: float = 0.0
 
 
 class Usage(_Part):
@@ -99,6 +104,8 @@ class Answer(_Part):
     columns: list[str] = Field(default_factory=list)
     rows: list[list[Any]] = Field(default_factory=list)
     truncated: bool = False
+    depth: Depth | None = None
+    """How the statement was written; None when there is none."""
     documents: list[Document] = Field(default_factory=list)
     search: Search | None = None
     citations: list[Citation] = Field(default_factory=list)

@@ -6,6 +6,8 @@ from typing import Literal
 
 import dspy
 
+from sqlrag_dspy.program.team.typed import Coverage, Intent, SchemaLinks, Told, Verdict
+
 
 class RouteQuestion(dspy.Signature):
     """Decide how a question over this database can be answered.
@@ -72,3 +74,71 @@ class WriteAnswer(dspy.Signature):
     question: str = dspy.InputField()
     evidence: str = dspy.InputField(desc="numbered rows or passages between <evidence> tags")
     answer: str = dspy.OutputField(desc="plain sentences, each ending in [number]")
+
+
+# --- the SQL team -----------------------------------------------------------------------------------
+
+
+class ParseIntents(dspy.Signature):
+    """List the separate things that the question asks for, each with its metric, filters and time range.
+
+    Keep the question's own words; leave out nothing and add nothing. Most questions ask for one thing.
+    """
+
+    question: str = dspy.InputField()
+    missed_before: str = dspy.InputField(desc="what an earlier list missed or got wrong, or empty")
+    intents: list[Intent] = dspy.OutputField()
+
+
+class CheckIntents(dspy.Signature):
+    """Compare a list of intents with the question: name every restriction, measure, comparison or time range
+    of the question that no intent covers. Say nothing when all is covered."""
+
+    question: str = dspy.InputField()
+    intents: str = dspy.InputField()
+    coverage: Coverage = dspy.OutputField()
+
+
+class LinkSchema(dspy.Signature):
+    """Choose what of the schema the question needs: tables, columns, joins and stored values.
+
+    Use only names of the schema. Take every table on the way between two that are needed. Prefer a table that
+    holds the facts asked for over an archive, staging or backup copy of it.
+    """
+
+    database_schema: str = dspy.InputField(desc="tables, columns, sample values")
+    found_in_question: str = dspy.InputField(desc="stretches of the question tied to columns and values")
+    intents: str = dspy.InputField()
+    question: str = dspy.InputField()
+    linked: SchemaLinks = dspy.OutputField()
+
+
+class CritiqueSql(dspy.Signature):
+    """Try to prove that the statement does not answer the question. You did not write it.
+
+    Look at: every intent answered; every filter there, on the right column and value; the level of
+    aggregation; joins that double or lose rows; the time range; the shape of the result (columns asked for, in
+    order, one row for each thing asked). Name an issue only when it changes the answer: severe for a wrong
+    answer, minor for taste. Approve when there is no severe issue.
+    """
+
+    database_schema: str = dspy.InputField(desc="tables, columns, sample values")
+    intents: str = dspy.InputField(desc="what the question asks for, numbered")
+    question: str = dspy.InputField()
+    sql: str = dspy.InputField()
+    does: str = dspy.InputField(desc="what the statement does, read off it")
+    result: str = dspy.InputField(desc="shape and first rows of its result")
+    verdict: Verdict = dspy.OutputField()
+
+
+class ExplainSql(dspy.Signature):
+    """Tell somebody who knows no SQL what the statement computes, and what it assumes of the question.
+
+    Assumptions are readings that another person might not share: what 'top' or 'recent' was taken to mean,
+    which of two columns was used, rows left out. Name none when there is none.
+    """
+
+    question: str = dspy.InputField()
+    sql: str = dspy.InputField()
+    does: str = dspy.InputField(desc="what the statement does, read off it")
+    told: Told = dspy.OutputField()

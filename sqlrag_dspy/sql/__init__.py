@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.checking import check
     from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
     from sqlrag_dspy.sql.explaining import explain
-    from sqlrag_dspy.sql.linting import lint, notices
+    from sqlrag_dspy.sql.linting import lint, misspelt, notices
     from sqlrag_dspy.sql.mending import mend
     from sqlrag_dspy.sql.reading import read
     from sqlrag_dspy.sql.row_conditions import parameters, row_condition, writer
@@ -30,6 +30,7 @@ _HOMES = {
     "keys_where": "building",
     "lint": "linting",
     "mend": "mending",
+    "misspelt": "linting",
     "notices": "linting",
     "parameters": "row_conditions",
     "ranking": "ties",
@@ -48,6 +49,7 @@ __all__ = [
     "keys_where",
     "lint",
     "mend",
+    "misspelt",
     "notices",
     "parameters",
     "ranking",

@@ -114,6 +114,8 @@ def test_a_folder_holds_plain_json_alone(small):
         "build_sql",
         "repair_sql",
     }
+    team = {"intents.parse", "coverage.check", "schema.link", "critic.critique", "explainer.explain"}
+    parts |= {f"team.{stage}" for stage in team} | {"depths"}
     assert set(state) == parts | {"choose_rows", "write_answer", "metadata"}
 
 
@@ -122,7 +124,10 @@ def test_the_card_tells_what_the_program_was_made_from(small, small_database):
     assert card.format == artifact.FORMAT
     assert card.schemas == {"articles": small_database.catalog.fingerprint}
     assert {"dspy", "duckdb", "sqlglot", "numpy"} <= set(card.versions)
-    assert set(card.signatures) == {"RouteQuestion", "BuildSql", "RepairSql", "ChooseRows", "WriteAnswer"}
+    assert set(card.signatures) == {
+        *("RouteQuestion", "BuildSql", "RepairSql", "ChooseRows", "WriteAnswer"),
+        *("ParseIntents", "CheckIntents", "LinkSchema", "CritiqueSql", "ExplainSql"),
+    }
     assert card.signatures == artifact.signature_hashes()
     assert [Path(name).name for name in card.trainsets] == ["train.jsonl"]
     assert card.embedder == ["wordllama", "use-multilingual"]

@@ -50,6 +50,7 @@ def test_sql_by_a_model(ask, rag):
         "link",
         "route",
         "sketch",
+        "depth",
         "build sql",
         "check",
         "run",
@@ -95,7 +96,8 @@ def test_a_statement_that_is_quietly_wrong_is_answered_with_warnings(ask):
 
 
 def test_four_statements_are_tried_and_no_more(ask):
-    answer, script = ask(COUNT, route="sql", sql=WRONG, repair=WRONG)
+    others = [f"{WRONG} LIMIT {number}" for number in range(1, 9)]
+    answer, script = ask(COUNT, route="sql", sql=WRONG, repair=others)
     assert script.asked == ["route", "sql", "repair", "repair", "repair"]
     assert answer.attempts == 4
     assert answer.needs_model
@@ -103,6 +105,15 @@ def test_four_statements_are_tried_and_no_more(ask):
     assert answer.failure_source == "check"
     assert any("4 attempts" in warning and "section" in warning for warning in answer.warnings)
     assert (answer.rows, answer.sql) == ([], None)
+
+
+def test_a_statement_that_is_only_repeated_spends_no_attempt(ask):
+    answer, script = ask(COUNT, route="sql", sql=WRONG, repair=[f" {WRONG.lower()} ;", WRONG])
+    assert script.asked == ["route", "sql", "repair", "repair"]
+    assert "You wrote this statement before" in script.prompts[-1]
+    assert answer.attempts == 1
+    assert (answer.needs_model, answer.flagged, answer.failure_source) == (True, True, "check")
+    assert any("the same refused statement again" in warning for warning in answer.warnings)
 
 
 def test_a_statement_that_would_change_data_is_refused(ask, rag):
@@ -249,7 +260,7 @@ def test_a_model_that_writes_no_sql_leaves_the_sketch(make, rag, failure):
     answer = make(lm=lm, thresholds={**CLOSED, "doubt": 0.0}).ask(COUNT)
     assert answer.rows == rag.ask(COUNT).rows
     assert answer.flagged
-    assert answer.failure_source in ("lm", "check")
+    assert answer.failure_source == ("build" if failure == FAILURES["wrong type"] else "lm")
     assert answer.warnings
     assert not answer.needs_model
 
@@ -260,7 +271,7 @@ def test_a_model_that_fails_to_repair_leaves_the_sketch(make, rag, failure):
     answer = make(lm=lm, thresholds={**CLOSED, "doubt": 0.0}).ask(COUNT)
     assert answer.rows == rag.ask(COUNT).rows
     assert answer.flagged
-    assert answer.failure_source in ("lm", "check")
+    assert answer.failure_source == ("build" if failure == FAILURES["wrong type"] else "lm")
 
 
 @pytest.mark.parametrize("failure", [*FAILURES.values(), "no_such_column = 3", "1); DROP TABLE articles; --"])

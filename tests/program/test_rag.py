@@ -18,13 +18,15 @@ from sqlrag_dspy.program.result import Step
 SHAPE = {
     "id", "question", "route", "confidence", "decided_by", "answer", "explanation", "needs_model",
     "decline_reason", "sql", "columns", "rows", "truncated", "documents", "search", "citations",
-    "assumptions", "warnings", "attempts", "flagged", "failure_source", "error", "steps", "usage",
+    "assumptions", "warnings", "attempts", "flagged", "failure_source", "error", "steps", "usage", "depth",
 }  # fmt: skip
 DOCUMENT = {"table", "key", "score", "fields", "passages"}
 PASSAGE = {"column", "start", "end", "text", "score"}
 SEARCH = {"rows_allowed", "rows_searched", "exact", "filters", "key_sql"}
 CITATION = {"kind", "answer_span", "table", "key", "column", "start", "end"}
-STEP = {"name", "input", "output", "error", "seconds", "lm_calls", "tokens_in", "tokens_out"}
+STEP = {
+    "name", "input", "output", "error", "seconds", "lm_calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd",
+}  # fmt: skip
 USAGE = {"lm_calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd", "seconds"}
 
 COUNT = "how many travel articles are there"

@@ -29,7 +29,17 @@ from sqlrag_dspy.sql.linting.statement import Notice, Rule, Statement
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
-__all__ = ["LINTS", "NOTES", "Notice", "fold", "lint", "nearest_stored", "notices", "stored_spelling"]
+__all__ = [
+    "LINTS",
+    "NOTES",
+    "Notice",
+    "fold",
+    "lint",
+    "misspelt",
+    "nearest_stored",
+    "notices",
+    "stored_spelling",
+]
 
 LINTS: tuple[tuple[str, Rule], ...] = (
     ("fan-out", fan_out),
@@ -76,6 +86,20 @@ def lint(
     """
     found = notices(query, catalog, run, limit=limit)
     return tuple(dict.fromkeys(f"note: {each.advice}" if each.is_note else each.advice for each in found))
+
+
+def misspelt(
+    query: CheckedSql, catalog: Catalog, run: Callable[[CheckedSql], Rows] | None = None
+) -> tuple[str, ...]:
+    """Advice for texts of a checked query that are stored otherwise, before it runs; the lint `spelling` alone."""
+    try:
+        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+    except (SqlRejected, RecursionError):
+        return ()
+    if next(islice(tree.walk(), WIDE, None), None) is not None:
+        return ()
+    statement = Statement(tree, catalog, Probe(tree, catalog, run), 0)
+    return tuple(dict.fromkeys(islice(spelling(statement), SHOWN)))
 
 
 def notices(

@@ -1,0 +1,197 @@
+"""The next statement: built or repaired by a model, checked, its literals looked up, and run.
+
+A statement that was tried before is not tried again. Said again after doubts, it is what the model means; said
+again after a refusal, it is asked for once more with that told, and then there is no more to come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import dspy
+
+from sqlrag_dspy.errors import QueryFailed, SqlRejected
+from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.plan import Plan
+from sqlrag_dspy.program.prompt import bare, describe_links, describe_schema
+from sqlrag_dspy.program.result import Depth
+from sqlrag_dspy.program.running import check, execute, ungrounded
+from sqlrag_dspy.program.team.asking import ask
+from sqlrag_dspy.program.team.attempts import Attempt, Attempts, wrong
+from sqlrag_dspy.program.team.linking import Linked
+from sqlrag_dspy.program.team.typed import Intent, numbered
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.program.rag import SqlRag
+
+SHOWN = 6
+"""Demonstrations retrieved for BuildSql."""
+DOUBTED = "It runs, but may not say what was asked. Keep it as it is where that was meant. "
+AGAIN = "You wrote this statement before, and it was refused. Write a different one. "
+NOTHING = "nothing was written; write one SELECT statement"
+
+
+@dataclass
+class Work:
+    """What is known of one question while statements are tried for it."""
+
+    rag: SqlRag
+    inquiry: Inquiry
+    plan: Plan
+    attempts: Attempts
+    depth: Depth = "call"
+    intents: list[Intent] = field(default_factory=list)
+    linked: Linked | None = None
+    heard: set[str] = field(default_factory=set)
+    """Doubts that were sent back once; what still has them is meant so."""
+    blamed: Counter[int] = field(default_factory=Counter)
+    """How often the critic named each intent since intents were last parsed."""
+    is_traced: bool = False
+    """Whether intents were parsed again because the critic kept naming one."""
+    is_fresh: bool = True
+    """Whether the next statement is built rather than repaired."""
+    is_over: bool = False
+    """Whether no further statement is to be had."""
+
+    def uses(self, part: str) -> bool:
+        """Whether that part is not left out (for measuring what it is worth)."""
+        return part not in self.rag.without
+
+    @property
+    def schema(self) -> str:
+        """The schema as the model is told it."""
+        only = self.linked.tables if self.linked is not None else None
+        return describe_schema(self.inquiry.database.catalog, self.inquiry.links, only=only)
+
+    @property
+    def found(self) -> str:
+        """What was found in the question: links, and what the team made of it."""
+        told = describe_links(self.inquiry.links)
+        if len(self.intents) > 1 or any(each.told() != self.inquiry.question for each in self.intents):
+            told += f"\nasked for:\n{numbered(self.intents)}"
+        return "\n".join([told, *(self.linked.notes if self.linked is not None else ())])
+
+
+def next_statement(work: Work) -> Attempt | None:
+    """The next attempt; None when there is none to come. One that was tried before is one the model stands by."""
+    last = work.attempts.last
+    text = _build(work) if last is None or work.is_fresh else _repair(work, last.sql, advice_on(last))
+    work.is_fresh = False
+    known = None if text is None else work.attempts.same(bare(text))
+    if known is not None and not _is_doubted(known):
+        text = _repair(work, known.sql, AGAIN + advice_on(known))
+        known = None if text is None else work.attempts.same(bare(text))
+        if known is not None:
+            work.inquiry.warnings.append("note: the model wrote the same refused statement again")
+            text = None
+    if text is None:
+        work.is_over = True
+        return None
+    if known is not None:
+        _run(work, known)
+        if known.evidence is not None:  # whatever else running it shows, the model has thought twice
+            work.heard.update(wrong(known.evidence), known.evidence.notes)
+        return known
+    attempt = _try_out(work, bare(text))
+    work.attempts.tried.append(attempt)
+    return attempt
+
+
+def advice_on(attempt: Attempt) -> str:
+    """What whoever repairs the statement is told: the refusal, the critique, or what may be quietly wrong."""
+    if attempt.evidence is None:
+        return DOUBTED + attempt.advice if attempt.query is not None else attempt.advice
+    if attempt.advice:
+        return attempt.advice
+    return DOUBTED + " ".join([*wrong(attempt.evidence), *attempt.evidence.notes])
+
+
+def _is_doubted(attempt: Attempt) -> bool:
+    """Whether nothing but doubts speaks against the statement."""
+    return (attempt.runs or attempt.query is not None) and not attempt.issues
+
+
+def _try_out(work: Work, sql: str) -> Attempt:
+    attempt = Attempt(sql, depth=work.depth)
+    if not sql:
+        attempt.source, attempt.advice = "build", NOTHING
+        return attempt
+    work.inquiry.attempts += 1
+    try:
+        attempt.query = check(work.inquiry, sql)
+    except SqlRejected as error:
+        attempt.source, attempt.advice = "check", str(error)
+        return attempt
+    is_last = work.attempts.left <= 1 or work.rag.depth == "call"
+    if work.uses("grounding") and not is_last:
+        near = [said for said in ungrounded(work.inquiry, attempt.query) if said not in work.heard]
+        if near:
+            work.heard.update(near)
+            attempt.advice = " ".join(near)
+            return attempt
+    _run(work, attempt)
+    return attempt
+
+
+def _run(work: Work, attempt: Attempt) -> None:
+    """Runs what passed the check and was not run yet."""
+    if attempt.query is None or attempt.evidence is not None:
+        return
+    try:
+        attempt.evidence = execute(work.inquiry, attempt.query)
+        attempt.advice = ""
+    except QueryFailed as error:
+        attempt.query, attempt.source, attempt.advice = None, "run", str(error)
+
+
+def _build(work: Work) -> str | None:
+    rag, inquiry = work.rag, work.inquiry
+    said = ask(
+        rag,
+        inquiry,
+        "build sql",
+        inquiry.question,
+        rag.build_sql,
+        show=lambda reply: str(reply.sql),
+        dialect=inquiry.database.catalog.dialect,
+        database_schema=work.schema,
+        found_in_question=work.found,
+        question=inquiry.question,
+        demos=[*rag.build_sql.demos, *(shown(rag, inquiry) if work.uses("demonstrations") else [])],
+    )
+    return None if said is None else str(said.sql or "")
+
+
+def _repair(work: Work, refused: str, advice: str) -> str | None:
+    rag, inquiry = work.rag, work.inquiry
+    said = ask(
+        rag,
+        inquiry,
+        "repair sql",
+        advice,
+        rag.repair_sql,
+        show=lambda reply: str(reply.sql),
+        dialect=inquiry.database.catalog.dialect,
+        database_schema=work.schema,
+        question=inquiry.question,
+        refused_sql=refused,
+        advice=advice,
+    )
+    return None if said is None else str(said.sql or "")
+
+
+def shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
+    """Demonstrations of the same schema with the most similar masked questions."""
+    catalog = inquiry.database.catalog
+    found = rag.demonstrations(
+        inquiry.masked, rag.router.vocabulary, k=SHOWN, schema=catalog.fingerprint, want="sql"
+    )
+    return [
+        dspy.Example(
+            dialect=catalog.dialect, database_schema="(as below)", found_in_question="(left out)",
+            question=d.question, sql=d.sql,
+        )
+        for d in found
+    ]  # fmt: skip
