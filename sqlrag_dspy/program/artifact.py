@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Version of the folder and of what its skeletons may say; a newer one is refused, an older one loads."""
 
+PATIENCE = 60.0
+"""Seconds that one attempt of a call may take, where a question may take as many."""
+
 SHIPPED = Path(__file__).parent.parent / "_shipped"
 CHECKOUT = Path(__file__).parent.parent.parent
 
@@ -245,10 +248,9 @@ def load(
         # needs them, which most sql questions and declines do not.
         from sqlrag_dspy.program.rag import SqlRag
 
-        threads = chosen.limits.threads
         rag = SqlRag(
-            lm=_engine(lm or chosen.lm or None, threads),
-            lm_small=_engine(lm_small or chosen.lm_small or None, threads),
+            lm=_engine(lm or chosen.lm or None, chosen),
+            lm_small=_engine(lm_small or chosen.lm_small or None, chosen),
         )
         card = restore(rag, folder)
         then = card.schemas.get(database.name, database.catalog.fingerprint)
@@ -273,9 +275,10 @@ def _is_same(columns: dict[str, list[str]] | None, catalog: Catalog) -> bool:
     return 2 * len(kept) >= len(known)
 
 
-def _engine(lm: Any, threads: int) -> Any:
+def _engine(lm: Any, settings: Settings) -> Any:
     if lm is None or lm == "dspy" or not isinstance(lm, str):
         return lm
     from sqlrag_dspy.lm import connect
 
-    return connect(lm, threads=threads)
+    seconds = min(PATIENCE, settings.budget.seconds)
+    return connect(lm, threads=settings.limits.threads, timeout=seconds)

@@ -33,7 +33,7 @@ class Critic(dspy.Module):
         rows: Rows,
         **options: Any,
     ) -> Verdict:
-        """The verdict, made consistent: approved means no severe issue, and a refusal names at least one."""
+        """The verdict, made consistent: approved means no severe issue."""
         said: Verdict = self.critique(
             database_schema=schema,
             intents=numbered(intents),
@@ -44,8 +44,6 @@ class Critic(dspy.Module):
             **options,
         ).verdict
         issues = [issue if 0 <= issue.intent <= len(intents) else _of_none(issue) for issue in said.issues]
-        if not said.approved and not any(issue.severity == "severe" for issue in issues):
-            issues.append(Issue(said="it does not answer the question as asked; read it again"))
         is_good = not any(issue.severity == "severe" for issue in issues)
         return Verdict(issues=issues, approved=said.approved and is_good)
 

@@ -105,6 +105,11 @@ def _team(work: Work) -> None:
         verdict = _criticise(work, attempt)
         if verdict is None or verdict.approved:
             return
+        if not verdict.severe:
+            work.inquiry.fail(
+                "critic", "the critic did not approve, and named no fault that would change the answer"
+            )
+            return
         _trace_back(work, verdict)
 
 
@@ -248,7 +253,7 @@ def _finish(work: Work) -> Evidence | None:
             best.evidence = execute(inquiry, best.query)
         except QueryFailed as error:
             best.query, best.source, best.advice = None, "run", str(error)
-    tried = len(work.attempts.tried)
+    tried = sum(1 for each in work.attempts.tried if each.sql)
     if best is None or best.evidence is None:
         if (last := work.attempts.last) is not None:
             told = f"no statement ran in {tried} attempts; the last was refused: {last.advice}"
@@ -257,7 +262,9 @@ def _finish(work: Work) -> Evidence | None:
     inquiry.depth = best.depth
     if any(issue.severity == "severe" for issue in best.issues):
         source = "intents" if work.is_traced else "critic"
-        inquiry.fail(source, f"the critic found fault with all {tried} statements; this one: {best.advice}")
+        inquiry.fail(
+            source, f"the critic found fault in every statement ({tried} tried); in this one: {best.advice}"
+        )
     if work.depth == "team" and work.uses("explanation"):
         _explain(work, best)
     return best.evidence
