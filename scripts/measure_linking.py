@@ -1,150 +1,120 @@
-"""How many of the restrictions that gold queries state are found by the linker, and what it links besides.
+"""How often the tables that a gold query reads are among those that schema retrieval gives, and what it costs.
 
-    python scripts/measure_linking.py trainsets/articles --split train --show
+    python scripts/widen_schema.py wide_shop.db shop.db --with …
+    python scripts/measure_linking.py wide_shop.db trainsets/shop/train.jsonl trainsets/shop/dev.jsonl
+    python scripts/measure_linking.py wide_spider.db FOLDER/gold/spider_dev_part.jsonl
 
-Reads comparisons of a column with a literal from the gold SQL (values, dates, numbers); a date or number hidden in
-an expression is not counted. Recall is over those, precision over linked values of questions that are answered.
+A question counts when all the tables of its gold query are given. Prints a row for every file, language and
+encoder (none: words alone): questions, that share among 20, 10 and 5 tables, and milliseconds a question. A
+question that is declined needs no table and is left out. --show prints what was missed among 20.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections import Counter
+import statistics
+import tempfile
+import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
-from sqlrag_dspy.link import Linker
-from sqlrag_dspy.types import Link
+from sqlrag_dspy.link import SchemaIndex
+from sqlrag_dspy.program.database import Database, open_database
+from sqlrag_dspy.program.encoder import multilingual
+from sqlrag_dspy.settings import Settings
+from sqlrag_dspy.types import Catalog
 
-Restriction = tuple[str, str, str, Any]
-"""(kind, column, operator, value)"""
-
-_SIGNS: dict[type[exp.Expression], str] = {
-    exp.EQ: "=", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
-}  # fmt: skip
+COUNTS = (20, 10, 5)
 
 
-def restrictions(sql: str, linker: Linker) -> list[Restriction]:
-    """What a query demands of columns, as far as it is written plainly."""
-    tree = sqlglot.parse_one(sql, dialect="sqlite")
-    found: list[Restriction] = []
-    for node in tree.walk():
-        column = node.this if isinstance(getattr(node, "this", None), exp.Column) else None
-        if column is None:
-            continue
-        if type(node) in _SIGNS and isinstance(node.expression, (exp.Literal, exp.Neg)):
-            found.append(("", column.name, _SIGNS[type(node)], _value(node.expression)))
-        elif isinstance(node, exp.In) and node.expressions:
-            sign = "!=" if isinstance(node.parent, exp.Not) else "="
-            found.extend(
-                ("", column.name, sign, _value(e)) for e in node.expressions if isinstance(e, exp.Literal)
-            )
-        elif isinstance(node, exp.Between) and isinstance(node.args["low"], exp.Literal):
-            found.append(("", column.name, ">=", _value(node.args["low"])))
-            found.append(("", column.name, "<=", _value(node.args["high"])))
-        elif isinstance(node, exp.Like) and isinstance(node.expression, exp.Literal):
-            found.append(("", column.name, "=", str(node.expression.this).strip("%")))
-    return [(_kind(r, linker), *r[1:]) for r in found]
-
-
-def _value(node: exp.Expression) -> Any:
-    if isinstance(node, exp.Neg):
-        return -_value(node.this)
-    return node.this if node.is_string else float(node.this)
-
-
-def _kind(restriction: Restriction, linker: Linker) -> str:
-    _, name, sign, value = restriction
-    columns = [c for t in linker.catalog.tables if (c := t.column(name))]
-    if any(c.is_date for c in columns):
-        return "date" if re.match(r"\d{4}-\d\d-\d\d", str(value)) else "other"
-    return "number" if isinstance(value, float) else "value" if sign in ("=", "!=") else "other"
-
-
-def is_found(restriction: Restriction, chosen: tuple[Link, ...]) -> bool:
-    """Does a chosen link state this restriction?"""
-    kind, column, sign, value = restriction
-    for link in chosen:
-        if kind == "value" and link.kind == "value" and link.op == sign:
-            stored = [str(v) for v in (link.value, *link.also)]
-            if value in stored or any(str(value) in s for s in stored):
-                return True
-        if kind == "date" and link.kind == "date" and str(value)[:10] in (link.value, link.upper):
-            return True
-        is_number = kind == "number" and link.kind == "number" and (link.column or column) == column
-        if is_number and value in (link.value, link.upper):
-            return True
-    return False
-
-
-def measure(linker: Linker, rows: list[dict[str, Any]], *, show: bool = False) -> dict[str, Any]:
-    """Recall by kind and language of restriction, and the share of linked values that the gold query names."""
-    right: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    linked = named = 0
-    for row in rows:
-        if row["route"] == "decline":
-            continue
-        sql = row["sql"] or (
-            f'SELECT 1 FROM "{row["table"]}" WHERE {row["filter_sql"]}' if row["filter_sql"] else ""
+def needed(row: dict[str, Any], catalog: Catalog) -> frozenset[str]:
+    """The tables of a question's gold query, as the catalog spells them."""
+    sql = row.get("gold_sql") or row.get("sql") or ""
+    if row.get("filter_sql"):
+        sql = f'SELECT 1 FROM "{row["table"]}" WHERE {row["filter_sql"]}'
+    if not sql:
+        return (
+            frozenset([row["table"]]) if row.get("table") and row.get("route") != "decline" else frozenset()
         )
-        wanted = restrictions(sql, linker) if sql else []
-        links = linker.link(row["question"])
-        for restriction in wanted:
-            if restriction[0] == "other":
-                continue
-            hit = is_found(restriction, links.chosen)
-            for name in (restriction[0], f"{restriction[0]}/{row['lang']}"):
-                total[name] += 1
-                right[name] += hit
-            if show and not hit:
-                print("MISSED", restriction, "|", row["question"], "|", brief(links.chosen))
-        for link in links.chosen:
-            if link.kind != "value":
-                continue
-            linked += 1
-            good = any(r[0] == "value" and is_found(r, (link,)) for r in wanted)
-            named += good
-            if show and not good:
-                print("EXTRA ", brief((link,)), "|", row["question"], "|", sql[:150])
-    recall = {name: f"{right[name]}/{n} = {right[name] / n:.3f}" for name, n in sorted(total.items())}
-    return {
-        "questions": len(rows),
-        "recall": recall,
-        "value precision": f"{named}/{linked} = {named / max(1, linked):.3f}",
-    }
+    tree = sqlglot.parse_one(sql, dialect="sqlite")
+    named = {cte.alias_or_name.casefold() for cte in tree.find_all(exp.CTE)}
+    tables = {table.name for table in tree.find_all(exp.Table) if table.name.casefold() not in named}
+    return frozenset(found.name for name in tables if (found := catalog.table(name)) is not None)
 
 
-def brief(links: tuple[Link, ...]) -> str:
-    return "; ".join(
-        f"{k.kind} {k.text!r} {k.column or ''}{k.op}{'' if k.value is None else str(k.value)[:30]}"
-        f"{'' if k.upper is None else '..' + str(k.upper)} {k.score:.2f}"
-        for k in links
-    )
+def measure(index: SchemaIndex, rows: list[dict[str, Any]], *, show: bool) -> list[tuple[Any, ...]]:
+    """(language, questions, share among 20, 10, 5, median and 95th percentile of milliseconds), all first."""
+    index.relevant(["warm"])
+    hits: dict[str, list[tuple[bool, ...]]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        wanted = needed(row, index.catalog)
+        if not wanted:
+            continue
+        start = time.perf_counter()
+        given = index.relevant([row["question"]], max(COUNTS))
+        took = time.perf_counter() - start
+        hit = tuple(wanted <= set(given[:count]) for count in COUNTS)
+        if show and not hit[0]:
+            print(f"MISSED {sorted(wanted - set(given))} | {row['question']} | {', '.join(given)}")
+        for language in ("all", row.get("lang", "en")):
+            hits[language].append(hit)
+            seconds[language].append(took * 1000)
+    return [
+        (
+            language,
+            len(found),
+            *(sum(hit[n] for hit in found) / len(found) for n in range(len(COUNTS))),
+            statistics.median(seconds[language]),
+            sorted(seconds[language])[int(0.95 * (len(found) - 1))],
+        )
+        for language, found in hits.items()
+    ]
+
+
+def open_wide(path: Path, store: str) -> Database:
+    return open_database(Settings(source=str(path), store=store))
 
 
 def main() -> None:
-    from sqlrag_dspy.learn.databases import open_trainset
-    from sqlrag_dspy.settings import Settings
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--split", default="train")
-    parser.add_argument("--show", action="store_true", help="print every miss and every extra value")
-    arguments = parser.parse_args()
-    lines = (arguments.folder / f"{arguments.split}.jsonl").read_text(encoding="utf-8").splitlines()
-    database = open_trainset(arguments.folder, Settings())
-    print(
-        json.dumps(
-            measure(database.linker, [json.loads(line) for line in lines], show=arguments.show), indent=1
+    parser.add_argument("database", type=Path)
+    parser.add_argument("questions", nargs="+", type=Path)
+    parser.add_argument("--store", help="where its profile is kept, to be used again (default: nowhere)")
+    parser.add_argument("--show", action="store_true", help="print what was missed among 20")
+    parser.add_argument("--without-encoder", action="store_true", help="words alone")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        started = time.perf_counter()
+        database = open_wide(chosen.database, chosen.store or place)
+        values = database.values()
+        print(
+            f"{chosen.database.name}: {len(database.catalog.tables)} tables, "
+            f"{sum(len(t.columns) for t in database.catalog.tables)} columns, opened in "
+            f"{time.perf_counter() - started:.1f} s\n"
         )
-    )
-    database.close()
+        print("| questions | language | encoder | n | @20 | @10 | @5 | ms | ms, 95 % |")
+        print("|---|---|---|---:|---:|---:|---:|---:|---:|")
+        for encode in (None,) if chosen.without_encoder else (None, multilingual):
+            started = time.perf_counter()
+            index = SchemaIndex(database.catalog, encode, values=values)
+            index.relevant(["warm"])
+            took = time.perf_counter() - started
+            for path in chosen.questions:
+                rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+                for language, count, *shares, middle, late in measure(index, rows, show=chosen.show):
+                    print(
+                        f"| {path.parent.name}/{path.stem} | {language} | {'yes' if encode else 'no'} | {count} | "
+                        + " | ".join(f"{share:.3f}" for share in shares)
+                        + f" | {middle:.1f} | {late:.1f} |"
+                    )
+            print(f"(index made in {took:.1f} s)")
+        database.close()
 
 
 if __name__ == "__main__":
