@@ -24,6 +24,9 @@ LONG = 400
 class CompactAdapter(JSONAdapter):
     """JSON decoded under the signature's schema, asked for in few words; one text field is written bare."""
 
+    is_brief = True
+    """Whoever writes prompts for a model behind this adapter should say little, too."""
+
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:

@@ -26,6 +26,11 @@ class Engine:
         """The LM that serves now, or None."""
         return dspy.settings.lm if self.lm == "dspy" else self.lm
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether the model that serves should be told little, since it is small; known inside `running`."""
+        return bool(getattr(dspy.settings.adapter, "is_brief", False))
+
     def serving(self, lm: Any = None) -> Any:
         """Inside `running`, a context in which `lm` serves instead; None for the one that serves already."""
         if lm is None:

@@ -98,12 +98,40 @@ def describe_table(table: Table) -> str:
     return "\n".join(lines)
 
 
+def declare_table(table: Table) -> str:
+    """One table as the statement that makes it: the form of a schema that models have read most of."""
+    lines = [f"  {_name(each.name)} {each.type or 'TEXT'}{_is_key(table, each)}" for each in table.columns]
+    if len(table.key) > 1:
+        lines.append(f"  PRIMARY KEY ({_names(table.key)})")
+    for key in table.foreign_keys:
+        refers = f"REFERENCES {_name(key.table)} ({_names(key.to_columns)})"
+        lines.append(f"  FOREIGN KEY ({_names(key.columns)}) {refers}")
+    return f"CREATE TABLE {_name(table.name)} (\n" + ",\n".join(lines) + "\n);"
+
+
+def _is_key(table: Table, column: Column) -> str:
+    return " PRIMARY KEY" if table.key == (column.name,) else ""
+
+
+def _name(name: str) -> str:
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(_name, names))
+
+
 def describe_schema(
-    catalog: Catalog, links: Links | None = None, *, only: Sequence[str] | None = None
+    catalog: Catalog,
+    links: Links | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    is_brief: bool = False,
 ) -> str:
     """The schema in at most `BUDGET` characters; where not all tables fit, those that the question names.
 
-    With `only`, no other tables than those, the first of them first to be kept.
+    With `only`, no other tables than those, the first of them first to be kept. `is_brief`: declared as SQL does,
+    with no word on what columns hold.
 
     The tables that are shown stand in the order of the catalog, whatever the question: a model that has read
     the same schema before need not read it again.
@@ -114,7 +142,7 @@ def describe_schema(
         ordered = [table for name in only if (table := catalog.table(name)) is not None]
     shown: dict[str, str] = {}
     for table in ordered:
-        described = describe_table(table)
+        described = declare_table(table) if is_brief else describe_table(table)
         if shown and sum(map(len, shown.values())) + len(shown) + len(described) > BUDGET:
             break
         shown[table.name] = described
@@ -127,6 +155,18 @@ def describe_schema(
 def describe_links(links: Links) -> str:
     """The question's links, a line each."""
     return plain("\n".join(describe_link(link) for link in links.chosen)) or "nothing"
+
+
+def hint(links: Links) -> str:
+    """The tables that a question was linked to and the values that it names as they are stored, in two sentences."""
+    tables = dict.fromkeys(_name(link.table) for link in links.chosen if link.table)
+    values = dict.fromkeys(
+        f"{_name(link.table)}.{_name(link.column)} {link.op or '='} {link.value!r}"
+        for link in links.chosen
+        if link.kind == "value" and link.table and link.column
+    )
+    told = f"Use the tables {', '.join(tables)}." if tables else ""
+    return plain(f"{told} Stored values: {'; '.join(values)}." if values else told).strip() or "nothing"
 
 
 def bare(text: str) -> str:

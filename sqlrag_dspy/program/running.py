@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.types import CheckedSql
+
+if TYPE_CHECKING:
+    from sqlrag_dspy.sql.mending import Mended
 
 
 def check(inquiry: Inquiry, text: str) -> CheckedSql:
@@ -13,6 +19,33 @@ def check(inquiry: Inquiry, text: str) -> CheckedSql:
         query = inquiry.database.check(text)
         step.output = query.text
     return query
+
+
+def mended(inquiry: Inquiry, text: str) -> Mended | None:
+    """A refused statement with its names made to fit, where it then passes the check."""
+    from sqlrag_dspy import sql as sql_room
+
+    return _passing(inquiry, "mend", text, sql_room.mend(text, inquiry.database.catalog))
+
+
+def grounded(inquiry: Inquiry, text: str) -> Mended | None:
+    """A statement that passes with its text as it is stored; None when there is nothing to put right."""
+    from sqlrag_dspy import sql as sql_room
+
+    return _passing(inquiry, "ground", text, sql_room.ground(text, inquiry.database.catalog, inquiry.links))
+
+
+def _passing(inquiry: Inquiry, name: str, text: str, found: Mended | None) -> Mended | None:
+    if found is None:
+        return None
+    with inquiry.step(name, text) as step:
+        try:
+            inquiry.database.check(found.text)
+        except SqlRejected as error:
+            step.output = f"refused: {error}"
+            return None
+        step.output = "; ".join(found.changes)
+    return found
 
 
 def execute(inquiry: Inquiry, query: CheckedSql) -> Evidence:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.checking import check
     from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
     from sqlrag_dspy.sql.explaining import explain
+    from sqlrag_dspy.sql.grounding import ground
     from sqlrag_dspy.sql.linting import lint, misspelt, notices
     from sqlrag_dspy.sql.mending import mend
     from sqlrag_dspy.sql.reading import read
@@ -25,6 +26,7 @@ _HOMES = {
     "check": "checking",
     "explain": "explaining",
     "explain_empty": "emptiness",
+    "ground": "grounding",
     "is_empty": "emptiness",
     "keys_query": "building",
     "keys_where": "building",
@@ -44,6 +46,7 @@ __all__ = [
     "check",
     "explain",
     "explain_empty",
+    "ground",
     "is_empty",
     "keys_query",
     "keys_where",

@@ -184,10 +184,23 @@ class _Select:
             return holders[0]
         if any(each is None for each in self.sources.values()) or (not qualifier and self._is_around(name)):
             return None
-        return self._joined(qualifier, name) or self._alike(column)
+        return self._referred(column) or self._joined(qualifier, name) or self._alike(column)
 
     def _holders(self, name: str) -> list[str]:
         return [alias for alias, each in self.sources.items() if each is not None and each.column(name)]
+
+    def _referred(self, column: exp.Column) -> str | None:
+        """The key of a source that is looked for under the name of what refers to it: order.order_id for order.id."""
+        for other in self.catalog.tables:
+            for key in other.foreign_keys:
+                if [each.casefold() for each in key.columns] != [column.name.casefold()]:
+                    continue
+                for alias, table in self.sources.items():
+                    if table is not None and table.name == key.table and table.column(key.to_columns[0]):
+                        self._tell(f"took {column.name} for {table.name}.{key.to_columns[0]}")
+                        column.set("this", exp.to_identifier(key.to_columns[0], quoted=True))
+                        return alias
+        return None
 
     def _joined(self, qualifier: str, name: str) -> str | None:
         """The nearest table that has the column, joined along foreign keys."""

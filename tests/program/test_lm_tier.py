@@ -89,10 +89,17 @@ def test_a_refused_statement_is_repaired_with_advice(ask, rag):
 
 
 def test_a_statement_that_is_quietly_wrong_is_answered_with_warnings(ask):
-    answer, _ = ask(COUNT, route="sql", sql=RIGHT.replace("travel", "Travel"))
+    answer, _ = ask(COUNT, route="sql", sql=RIGHT.replace("travel", "travell"))
     assert answer.rows == [[0]]
     assert any("the stored value is 'travel'" in warning for warning in answer.warnings)
     assert any("no row passes" in warning for warning in answer.warnings)
+
+
+def test_text_that_the_question_names_is_put_as_it_is_stored(ask, rag):
+    answer, script = ask(COUNT, route="sql", sql=RIGHT.replace("travel", "Travel"))
+    assert answer.rows == rag.ask(COUNT).rows
+    assert script.asked == ["route", "sql"]
+    assert any("changed to fit" in warning and "'travel'" in warning for warning in answer.warnings)
 
 
 def test_four_statements_are_tried_and_no_more(ask):

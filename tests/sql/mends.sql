@@ -28,6 +28,10 @@ SELECT count(*) AS n, city FROM purchase GROUP BY city ORDER BY n DESC
 -> SELECT COUNT(*) AS n, "person".city FROM purchase JOIN "person" ON "purchase"."person_id" = "person"."id" GROUP BY "person".city ORDER BY n DESC
 SELECT name FROM person WHERE id IN (SELECT person_id FROM enrolment WHERE title = 'Drawing')
 -> SELECT name FROM person WHERE id IN (SELECT "enrolment".person_id FROM enrolment JOIN "course" ON "enrolment"."course_id" = "course"."id" WHERE "course".title = 'Drawing')
+SELECT title FROM course WHERE course_id NOT IN (SELECT course_id FROM enrolment)
+-> SELECT title FROM course WHERE NOT "id" IN (SELECT course_id FROM enrolment)
+SELECT person_id FROM person WHERE city = 'Gent'
+-> SELECT "id" FROM person WHERE city = 'Gent'
 SELECT name FROM person WHERE name = "Ada Lund"
 -> none
 SELECT name FROM person p WHERE EXISTS (SELECT 1 FROM purchase u WHERE u.person_id = p.id)

@@ -15,7 +15,7 @@ ATTEMPTS = 4
 
 @dataclass
 class Attempt:
-    """One statement, how far it came, and what is wrong with it.
+    """One statement, how far it came, and what is wrong with it; `fitted` is how it runs after `changes`.
 
     `source` is the step that refused it, "" for none, and `advice` what whoever repairs it is told. `query` alone
     is set when it passed the check and was not run, because a literal of it is stored otherwise.
@@ -26,6 +26,8 @@ class Attempt:
     evidence: Evidence | None = None
     source: str = ""
     advice: str = ""
+    fitted: str = ""
+    changes: tuple[str, ...] = ()
     issues: list[Issue] = field(default_factory=list)
     depth: Depth = "call"
     is_approved: bool = False
@@ -36,9 +38,10 @@ class Attempt:
 
     @property
     def severe(self) -> int:
-        """How many severe issues are known: the critic's, and doubts that call for another statement."""
+        """How many severe issues are known: the critic's, doubts that call for another statement, and no rows."""
         doubts = wrong(self.evidence) if self.evidence is not None else [self.advice]
-        return len(doubts) + sum(issue.severity == "severe" for issue in self.issues)
+        is_empty = self.evidence is not None and bool(self.evidence.notes)
+        return len(doubts) + is_empty + sum(issue.severity == "severe" for issue in self.issues)
 
 
 @dataclass
@@ -53,6 +56,11 @@ class Attempts:
         return ATTEMPTS - self.spent - len(self.tried)
 
     @property
+    def count(self) -> int:
+        """Statements that a model wrote so far."""
+        return len(self.tried)
+
+    @property
     def last(self) -> Attempt | None:
         return self.tried[-1] if self.tried else None
 
@@ -62,9 +70,17 @@ class Attempts:
         return next((each for each in self.tried if _normal(each.sql) == wanted), None)
 
     def best(self) -> Attempt | None:
-        """What runs before what does not, then the fewest severe issues, then the earliest."""
+        """What runs before what does not, then the fewest severe issues, the most others alike, the earliest."""
         ready = [each for each in self.tried if each.runs or each.query is not None]
-        return min(ready, key=lambda each: (not each.runs, each.severe), default=None)
+        return min(ready, key=lambda each: (not each.runs, each.severe, -self._alike(each)), default=None)
+
+    def _alike(self, attempt: Attempt) -> int:
+        """How many statements gave the same rows."""
+        rows = attempt.evidence.rows if attempt.evidence is not None else None
+        if rows is None:
+            return 0
+        others = (each.evidence.rows for each in self.tried if each.evidence is not None)
+        return sum(other is not None and other.values == rows.values for other in others)
 
 
 def wrong(evidence: Evidence) -> list[str]:

@@ -8,26 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import bare, describe_links, describe_schema
+from sqlrag_dspy.program.prompt import bare, describe_links, describe_schema, hint
 from sqlrag_dspy.program.result import Depth
-from sqlrag_dspy.program.running import check, execute, ungrounded
+from sqlrag_dspy.program.running import check, execute, grounded, mended, ungrounded
 from sqlrag_dspy.program.team.asking import ask
 from sqlrag_dspy.program.team.attempts import Attempt, Attempts, wrong
 from sqlrag_dspy.program.team.linking import Linked
+from sqlrag_dspy.program.team.missed import missed
 from sqlrag_dspy.program.team.typed import Intent, numbered
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
+    from sqlrag_dspy.sql.mending import Mended
 
 SHOWN = 6
 """Demonstrations retrieved for BuildSql."""
+VARIED = 0.5
+"""Temperature at which a small model is asked a third time."""
 DOUBTED = "It runs, but may not say what was asked. Keep it as it is where that was meant. "
 AGAIN = "You wrote this statement before, and it was refused. Write a different one. "
 NOTHING = "nothing was written; write one SELECT statement"
@@ -63,11 +67,16 @@ class Work:
     def schema(self) -> str:
         """The schema as the model is told it."""
         only = self.linked.tables if self.linked is not None else None
-        return describe_schema(self.inquiry.database.catalog, self.inquiry.links, only=only)
+        catalog, is_brief = self.inquiry.database.catalog, self.rag.engine.is_brief
+        return describe_schema(catalog, self.inquiry.links, only=only, is_brief=is_brief)
 
     @property
     def found(self) -> str:
         """What was found in the question: links, and what the team made of it."""
+        if self.rag.engine.is_brief:
+            return (
+                hint(self.inquiry.links) if self.uses("linking") and self.attempts.count != 1 else "nothing"
+            )
         told = describe_links(self.inquiry.links)
         if len(self.intents) > 1 or any(each.told() != self.inquiry.question for each in self.intents):
             told += f"\nasked for:\n{numbered(self.intents)}"
@@ -76,6 +85,8 @@ class Work:
 
 def next_statement(work: Work) -> Attempt | None:
     """The next attempt; None when there is none to come. One that was tried before is one the model stands by."""
+    if work.rag.engine.is_brief:
+        return _other_statement(work)
     last = work.attempts.last
     text = _build(work) if last is None or work.is_fresh else _repair(work, last.sql, advice_on(last))
     work.is_fresh = False
@@ -93,6 +104,21 @@ def next_statement(work: Work) -> Attempt | None:
         _run(work, known)
         if known.evidence is not None:  # whatever else running it shows, the model has thought twice
             work.heard.update(wrong(known.evidence), known.evidence.notes)
+        return known
+    attempt = _try_out(work, bare(text))
+    work.attempts.tried.append(attempt)
+    return attempt
+
+
+def _other_statement(work: Work) -> Attempt | None:
+    """The next attempt of a small model: asked in another way, since it writes the same or worse when advised."""
+    text = _build(work)
+    work.is_fresh = False
+    if text is None:
+        work.is_over = True
+        return None
+    if (known := work.attempts.same(bare(text))) is not None:
+        work.is_over = True  # asked in two ways it says the same
         return known
     attempt = _try_out(work, bare(text))
     work.attempts.tried.append(attempt)
@@ -122,10 +148,14 @@ def _try_out(work: Work, sql: str) -> Attempt:
     try:
         attempt.query = check(work.inquiry, sql)
     except SqlRejected as error:
-        attempt.source, attempt.advice = "check", str(error)
-        return attempt
+        if not work.uses("mending") or (fitted := mended(work.inquiry, sql)) is None:
+            attempt.source, attempt.advice = "check", str(error)
+            return attempt
+        _take(work, attempt, fitted)
+    if work.uses("grounding") and (fitted := grounded(work.inquiry, attempt.fitted or sql)) is not None:
+        _take(work, attempt, fitted)
     is_last = work.attempts.left <= 1 or work.rag.depth == "call"
-    if work.uses("grounding") and not is_last:
+    if work.uses("grounding") and not is_last and attempt.query is not None:
         near = [said for said in ungrounded(work.inquiry, attempt.query) if said not in work.heard]
         if near:
             work.heard.update(near)
@@ -135,6 +165,13 @@ def _try_out(work: Work, sql: str) -> Attempt:
     return attempt
 
 
+def _take(work: Work, attempt: Attempt, fitted: Mended) -> None:
+    """Goes on with the statement as it was made to fit."""
+    attempt.fitted = fitted.text
+    attempt.changes += fitted.changes
+    attempt.query = work.inquiry.database.check(fitted.text)
+
+
 def _run(work: Work, attempt: Attempt) -> None:
     """Runs what passed the check and was not run yet."""
     if attempt.query is None or attempt.evidence is not None:
@@ -142,12 +179,23 @@ def _run(work: Work, attempt: Attempt) -> None:
     try:
         attempt.evidence = execute(work.inquiry, attempt.query)
         attempt.advice = ""
+        attempt.evidence.doubts += [
+            f"note: the statement was changed to fit: {each}" for each in attempt.changes
+        ]
+        if work.rag.engine.is_brief and work.uses("coverage"):
+            attempt.evidence.doubts += missed(
+                work.inquiry.links, attempt.query, work.inquiry.database.catalog
+            )
     except QueryFailed as error:
         attempt.query, attempt.source, attempt.advice = None, "run", str(error)
 
 
 def _build(work: Work) -> str | None:
     rag, inquiry = work.rag, work.inquiry
+    number = work.attempts.count
+    varied: dict[str, Any] = (
+        {"config": {"temperature": VARIED, "seed": number}} if rag.engine.is_brief and number > 1 else {}
+    )
     said = ask(
         rag,
         inquiry,
@@ -160,6 +208,7 @@ def _build(work: Work) -> str | None:
         found_in_question=work.found,
         question=inquiry.question,
         demos=[*rag.build_sql.demos, *(shown(rag, inquiry) if work.uses("demonstrations") else [])],
+        **varied,
     )
     return None if said is None else str(said.sql or "")
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 KEPT = 1
 """Statements that retrying leaves to the team, when the question is complex enough for one."""
+_BRIEF: dict[Depth, Depth] = {"team": "retry", "agent": "retry"}
+"""The deepest that a small model goes: what it says of intents, schema and critique makes its SQL worse."""
 
 
 def write(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence | None:
@@ -36,9 +38,11 @@ def write(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence | None:
     weighed = features(inquiry.links, inquiry.masked, inquiry.database.catalog, plan.trust)
     chosen = rag.depths(features=weighed)
     with inquiry.step("depth", " ".join(f"{name} {value:.2f}" for name, value in weighed.items())) as step:
-        work.depth = rag.depth or chosen.depth
+        work.depth = rag.depth or (
+            _BRIEF.get(chosen.depth, chosen.depth) if rag.engine.is_brief else chosen.depth
+        )
         step.output = f"{work.depth} (complexity {chosen.complexity:.2f}{', as told' if rag.depth else ''})"
-    may_reach = not rag.depth and rag.depths.reaches("team", chosen.complexity)
+    may_reach = not (rag.depth or rag.engine.is_brief) and rag.depths.reaches("team", chosen.complexity)
     if work.depth == "call" and (short := _call(work)) and not rag.depth:
         _escalate(work, "retry", short)
     if work.depth == "retry" and (short := _retry(work, is_last=not may_reach)) and may_reach:
@@ -70,9 +74,10 @@ def _retry(work: Work, *, is_last: bool) -> str:
         before = work.attempts.last
         attempt = next_statement(work)
         short = _short_of(attempt)
-        if not short or (before is not None and (before.runs or before.query is not None)):
+        was_doubted = before is not None and (before.runs or before.query is not None)
+        if not short or (was_doubted and not work.rag.engine.is_brief):
             return ""  # the second thought on doubts is the last one
-        if attempt is None:
+        if attempt is None or work.is_over:
             break
     return short
 
@@ -85,7 +90,7 @@ def _short_of(attempt: Attempt | None) -> str:
         return f"refused by {attempt.source}" if attempt.source != "build" else "nothing was written"
     if not attempt.runs:
         return "a value is stored otherwise"
-    return "doubtful" if attempt.evidence is not None and wrong(attempt.evidence) else ""
+    return "doubtful" if attempt.severe else ""
 
 
 # --- the team ---------------------------------------------------------------------------------------
