@@ -16,14 +16,16 @@ from sqlrag_dspy.errors import SqlRagError
 if TYPE_CHECKING:
     from sqlrag_dspy.learn.labels import Label
     from sqlrag_dspy.program import Answer, SqlRag, load
+    from sqlrag_dspy.source import Cancellation
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Label", "SqlRag", "SqlRagError", "__version__", "load"]
+__all__ = ["Answer", "Cancellation", "Label", "SqlRag", "SqlRagError", "__version__", "load"]
 
 _LAZY = {
     "load": "sqlrag_dspy.program",
     "SqlRag": "sqlrag_dspy.program",
     "Answer": "sqlrag_dspy.program",
+    "Cancellation": "sqlrag_dspy.source",
     "Label": "sqlrag_dspy.learn.labels",
 }
 

@@ -21,6 +21,12 @@ class SourceError(SqlRagError):
     """The database cannot be opened or read."""
 
 
+class SourceBusy(SourceError):
+    """No worker became free for a query in time; the same query may be asked again later."""
+
+    wall = "limit"
+
+
 class SqlRejected(SqlRagError):
     """A statement was refused before it ran. The message is advice, written for whoever wrote the SQL.
 
@@ -38,6 +44,10 @@ class QueryFailed(SqlRagError):
     def __init__(self, message: str, *, wall: str = "connection") -> None:
         super().__init__(message)
         self.wall = wall
+
+
+class Cancelled(SqlRagError):
+    """A question or query was cancelled by the application; nothing answers in its place."""
 
 
 class IndexUnusable(SqlRagError):

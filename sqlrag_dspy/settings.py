@@ -29,13 +29,17 @@ class TableSettings(BaseModel):
 
 
 class Limits(BaseModel):
-    """What one query may cost."""
+    """What one query may cost, and how many run at once (docs/security.md)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     seconds: float = Field(default=10, gt=0)
     rows: int = Field(default=1000, gt=0)
     memory: str = Field(default="1GB", pattern=r"^\d+(\.\d+)?\s?[KMG]i?B$")
     threads: int = Field(default=2, gt=0)
+    workers: int = Field(default=3, gt=0, le=64)
+    """Worker processes of one source, at most; they share `memory`."""
+    wait: float = Field(default=30, gt=0)
+    """Seconds that a query waits for a free worker, at most."""
 
 
 class Budget(BaseModel):

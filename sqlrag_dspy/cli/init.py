@@ -167,7 +167,7 @@ def toml(url: str, catalog: Catalog, chosen: Chosen, *, store: str | None = None
     if catalog.broken:
         lines += ["", "# These cannot be read and are left out:"]
         lines += [f"#   {one_line(name)}: {one_line(reason)}" for name, reason in catalog.broken]
-    lines += ["", "[limits]  # of one query"]
+    lines += ["", "[limits]  # what queries may cost"]
     lines += [f"{name} = {quoted(value)}" for name, value in usual.limits.model_dump().items()]
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlrag_dspy.cli import answers, arguments, batch, opening
 from sqlrag_dspy.cli.filters import narrowed, read_filters, search_table
 from sqlrag_dspy.cli.output import Screen
-from sqlrag_dspy.errors import PolicyError, QueryFailed, SqlRagError, SqlRejected
+from sqlrag_dspy.errors import PolicyError, QueryFailed, SourceBusy, SqlRagError, SqlRejected
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program import Database
@@ -203,5 +203,5 @@ def search(
 
 def failure(asked: batch.Line, message: str, error: BaseException | None) -> batch.Line:
     """The result of a line that was refused or failed; `wall` is null when no wall stopped it."""
-    wall = error.wall if isinstance(error, SqlRejected | QueryFailed | PolicyError) else None
+    wall = error.wall if isinstance(error, SqlRejected | QueryFailed | PolicyError | SourceBusy) else None
     return {"error": message, "wall": wall}

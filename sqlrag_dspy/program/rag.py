@@ -25,6 +25,7 @@ from sqlrag_dspy.program.sketch import Sketcher
 from sqlrag_dspy.program.team.depth import DepthChooser
 from sqlrag_dspy.program.team.stages import Team
 from sqlrag_dspy.program.thresholds import Thresholds
+from sqlrag_dspy.source import Cancellation
 
 LATER = ("team.", "depths")
 """How the names of parts begin that programs saved by earlier versions lack."""
@@ -132,7 +133,8 @@ class SqlRag(dspy.Module):
     ) -> Answer:
         """The answer to one question. Steps carry their input and output when `trace` is set.
 
-        Raises SqlRagError for an empty question, or when the index or source cannot be used.
+        Raises SqlRagError for an empty question, or when the index or source cannot be used (SourceBusy: ask again
+        later); Cancelled when the `Cancellation` that this thread is under says so.
         """
         prediction = self.answer(Inquiry(question, self.bound(database), listener))
         answer: Answer = prediction.result
@@ -142,31 +144,43 @@ class SqlRag(dspy.Module):
         return answer
 
     async def aask(self, question: str, *, database: str | None = None, trace: bool = False) -> Answer:
-        """`ask` without blocking the event loop."""
-        return await asyncio.to_thread(self.ask, question, database=database, trace=trace)
+        """`ask` without blocking the event loop. Cancelling the task stops its query."""
+        with Cancellation() as cancellation:
+            try:
+                return await asyncio.to_thread(self.ask, question, database=database, trace=trace)
+            except asyncio.CancelledError:
+                cancellation.cancel()
+                raise
 
     def stream(self, question: str, *, database: str | None = None) -> Iterator[Step | str | Answer]:
-        """Steps as they finish, then the answer's text, then the Answer."""
+        """Steps as they finish, then the answer's text, then the Answer. Closing it early stops its query."""
         events: queue.Queue[Any] = queue.Queue()
+
+        cancellation = Cancellation()
 
         def work() -> None:
             try:
-                events.put(self.ask(question, database=database, trace=True, listener=events.put))
+                with cancellation:
+                    answer = self.ask(question, database=database, trace=True, listener=events.put)
+                events.put(answer)
             except BaseException as error:  # noqa: BLE001 - handed to the reader below, which raises it
                 events.put(error)
 
         # The thread sees the DSPy settings (an LM, callbacks) of whoever reads the stream.
         settings = contextvars.copy_context()
         threading.Thread(target=settings.run, args=(work,), daemon=True).start()
-        while True:
-            event = events.get()
-            if isinstance(event, BaseException):
-                raise event
-            if isinstance(event, Answer):
-                yield event.answer
+        try:
+            while True:
+                event = events.get()
+                if isinstance(event, BaseException):
+                    raise event
+                if isinstance(event, Answer):
+                    yield event.answer
+                    yield event
+                    return
                 yield event
-                return
-            yield event
+        finally:
+            cancellation.cancel()
 
     def close(self) -> None:
         """Stops the workers of every bound database."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlrag_dspy.errors import QueryFailed, SourceError, SqlRejected
 from sqlrag_dspy.source import choose, quoting
-from sqlrag_dspy.source.execute import Engine, refusal
+from sqlrag_dspy.source.execute import refusal
 from sqlrag_dspy.source.introspect import RawTable, read_tables
 from sqlrag_dspy.source.measured import Measured
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.source.profile import measure
 from sqlrag_dspy.source.reading import Reading
 from sqlrag_dspy.source.restricting import restrict, settings_for

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlrag_dspy.source import dates
-from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.types import Value
 
 PREFIX = 300

@@ -1,6 +1,6 @@
 """A user's database, opened read-only: its catalog, checked SQL, and rows in bulk.
 
-Opening returns at once: the worker starts in the background and the catalog is read when first asked for, or
+Opening returns at once: the first worker starts in the background and the catalog is read when first asked for, or
 taken from a cache file when neither the database nor the settings changed. Leaves out how SQL is checked.
 """
 
@@ -21,7 +21,8 @@ from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import scan as scanning
 from sqlrag_dspy.source.attach import locate
 from sqlrag_dspy.source.catalog import Built, build, from_json, readings_from_json, schema_json
-from sqlrag_dspy.source.execute import Engine, refusal
+from sqlrag_dspy.source.execute import refusal
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.types import Catalog, CheckedSql, Key, Policy, Rows, Value, WriteCondition
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Source:
         """Run checked SQL within the limits (defaults: those of the settings).
 
         Values are JSON: dates ISO text, no bytes, no NaN. Raises QueryFailed with one line; its wall is
-        "limit" when time or memory ran out, else "connection".
+        "limit" when time or memory ran out, else "connection". Raises SourceBusy when no worker was free in time,
+        Cancelled when the `Cancellation` that the calling thread is under says so.
         """
         self._ready()
         reply = self._engine.checked(
@@ -103,7 +105,7 @@ class Source:
         return scanning.matching(self._engine, scanning.table_of(self.catalog, table), column, text, limit)
 
     def close(self) -> None:
-        """End the worker. A closed source raises SourceError when used."""
+        """End the workers, and what runs in them. A closed source raises SourceError when used."""
         self._engine.close()
 
     def __enter__(self) -> Source:
@@ -128,7 +130,9 @@ class Source:
             if self._built is None:
                 # Taken before reading: a change while profiling makes the cache stale, not wrong.
                 stamp = self._stamp()
-                self._built = build(self._engine, self._settings, self.policy, self._write_condition)
+                # Profiling keeps a temporary table in the worker that it asks.
+                with self._engine.pinned():
+                    self._built = build(self._engine, self._settings, self.policy, self._write_condition)
                 self._keep(self._built, stamp)
             self._engine.prepare = self._built.views
             self._engine.views = tuple(reading.table for reading in self._built.readings)

@@ -1,7 +1,7 @@
-"""The worker process seen from here: started in the background, asked one thing at a time, replaced when lost.
+"""One worker process seen from here: started in the background, asked one thing at a time, replaced when lost.
 
-A statement that overstays is interrupted by the worker; when that comes too late the worker is killed. The
-next question starts a new one. Leaves out what is asked: see `catalog`, `scan` and `source`.
+A statement that overstays is interrupted by the worker; when that comes too late the worker is killed, and another
+started. Leaves out who gets which worker (`pool`) and what is asked (`catalog`, `scan`, `database`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import queue
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,35 +17,23 @@ import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from sqlrag_dspy.errors import QueryFailed, SourceError
+from sqlrag_dspy.errors import QueryFailed, SourceError, SqlRagError
+from sqlrag_dspy.source import cancelling
 from sqlrag_dspy.source.attach import Place, scanner_path
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.settings import Limits
 
 WORKER = Path(__file__).with_name("worker.py")
 EXIT_MEMORY = 86
-GRACE = 1.0
+GRACE = 0.5
 """Seconds an interrupted statement has to end before its process is killed."""
 START_SECONDS = 60.0
-MAX_BYTES = 64 << 20
-"""Characters, about, that one result may hold."""
-
-_UNITS = {"K": 1000, "M": 1000**2, "G": 1000**3, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
-
-
-def byte_count(memory: str) -> int:
-    """Bytes of a DuckDB memory limit such as "1GB" or "512 MiB"."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s?([KMG]I?)B", memory.strip().upper())
-    return int(float(match[1]) * _UNITS[match[2]]) if match else _UNITS["G"]
 
 
 class _Process:
     """One running worker, with a thread that collects its replies."""
 
-    def __init__(self, place: Place, limits: Limits) -> None:
+    def __init__(self, place: Place, memory: int, threads: int) -> None:
         self.owner = os.getpid()
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
         # -P: no folder is put before the standard library, so files beside the script cannot shadow it.
@@ -60,14 +47,16 @@ class _Process:
         self.replies: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=_collect, args=(self.child.stdout, self.replies), daemon=True).start()
         self.is_ready = False
+        self.ends: weakref.finalize[..., Any] | None = None
+        """Ends the process when its worker is forgotten."""
         self.send(
             {
                 "kind": place.kind,
                 "path": str(place.path),
                 "extension": scanner_path() if place.kind == "sqlite" else "",
-                "memory": limits.memory,
-                "ceiling": byte_count(limits.memory),
-                "threads": limits.threads,
+                "memory": f"{memory}B",
+                "ceiling": memory,
+                "threads": threads,
             }
         )
 
@@ -87,6 +76,13 @@ class _Process:
             return None
         reply: dict[str, Any] = json.loads(line)
         return reply
+
+    def end(self) -> None:
+        """Stop it for good."""
+        if self.ends is not None:
+            self.ends.detach()
+        _end(self.child, self.owner)
+        self.errors.close()
 
     def last_words(self) -> str:
         self.errors.seek(0)
@@ -117,80 +113,117 @@ def _end(child: subprocess.Popen[bytes], owner: int) -> None:
                 stream.close()
 
 
-class Engine:
-    """Runs statements in a worker, one at a time, from any thread; starts and replaces the worker as needed."""
+class Worker:
+    """One worker process for whoever holds it: started when needed, asked one thing at a time, replaced when lost.
 
-    def __init__(self, place: Place, limits: Limits) -> None:
+    `memory` is in bytes. Only `start`, `stop` and `close` may be called by others than the holder.
+    """
+
+    def __init__(
+        self, place: Place, *, memory: int, threads: int, number: int = 0, is_quick: bool = False
+    ) -> None:
         self.place = place
-        self.limits = limits
-        self.prepare: tuple[str, ...] = ()
-        """Statements that each new worker runs first: the views."""
-        self.views: tuple[str, ...] = ()
-        """Their names: all that SQL from outside may read."""
-        self._lock = threading.RLock()
+        self.memory = memory
+        self.threads = threads
+        self.number = number
+        self.is_quick = is_quick
+        self._lock = threading.Lock()
         self._process: _Process | None = None
         self._is_closed = False
 
+    @property
+    def pid(self) -> int | None:
+        """The process's number; None while there is none."""
+        process = self._process
+        return None if process is None else process.child.pid
+
     def start(self) -> None:
-        """Start the worker without waiting for it."""
+        """Start a process without waiting for it, unless there is one."""
         with self._lock:
-            if self._process is None or self._process.owner != os.getpid():
-                if self._is_closed:
-                    raise SourceError(f"{self.place.path} was closed; open it again")
-                process = _Process(self.place, self.limits)
-                weakref.finalize(self, _end, process.child, process.owner)
-                self._process = process
+            if self._is_closed:
+                raise closed(self.place)
+            if self._process is None:
+                self._process = _Process(self.place, self.memory, self.threads)
+                self._process.ends = weakref.finalize(self, _end, self._process.child, self._process.owner)
+
+    def stop(self) -> None:
+        """Kill the process whatever it does; its holder gets an error."""
+        process = self._process
+        if process is not None and process.owner == os.getpid():
+            process.child.kill()
 
     def close(self) -> None:
+        """End for good. Its holder gets a SourceError."""
         with self._lock:
             self._is_closed = True
-            self._drop()
+        self._drop()
 
     def _drop(self) -> None:
-        if self._process is not None:
-            _end(self._process.child, self._process.owner)
-            self._process.errors.close()
-            self._process = None
-
-    def trusted(
-        self, sql: str, params: Sequence[Any] = (), *, seconds: float | None = None
-    ) -> list[list[Any]]:
-        """Rows of a statement written by this room. Raises QueryFailed; wall says why."""
-        request = {"op": "trusted", "sql": sql, "params": list(params), "seconds": seconds}
-        rows: list[list[Any]] = self._ask(request, seconds)["rows"]
-        return rows
-
-    def checked(self, sql: str, *, seconds: float, rows: int) -> dict[str, Any]:
-        """Columns, rows and truncated of one SELECT from outside, within time, row and byte limits."""
-        request = {
-            "op": "checked", "sql": sql, "views": self.views, "seconds": seconds, "rows": rows, "bytes": MAX_BYTES,
-        }  # fmt: skip
-        return self._ask(request, seconds)
-
-    def _ask(self, request: dict[str, Any], seconds: float | None) -> dict[str, Any]:
         with self._lock:
-            process = self._ready()
-            process.send(request)
-            try:
-                reply = process.receive(None if seconds is None else seconds + GRACE)
-            except queue.Empty:
-                self._drop()
-                raise _overstayed(seconds or 0) from None
-            except BaseException:
-                # Ctrl-C while waiting: the reply would be taken for the next one's.
-                self._drop()
-                raise
-            if reply is None:
-                raise self._lost()
-            if "error" in reply:
-                raise self._failure(reply, seconds)
-            return reply
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
 
-    def _ready(self) -> _Process:
-        """A worker that has opened the source and made its views. Raises SourceError when it cannot."""
+    def _replace(self) -> None:
+        """Kill the process without waiting for its end, and start another, to be ready when it is needed."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.child.kill()
+            # Giving back much memory takes the system a while.
+            threading.Thread(target=process.end, daemon=True).start()
+        with contextlib.suppress(SourceError):
+            self.start()
+
+    def ask(self, request: dict[str, Any], seconds: float | None, prepare: Sequence[str]) -> dict[str, Any]:
+        """The reply; a new process first runs `prepare`.
+
+        Raises QueryFailed, SourceError when the source cannot be opened or was closed, and Cancelled.
+        """
+        cancellation = cancelling.current()
+        if cancellation is None:
+            return self._ask(request, seconds, prepare)
+        try:
+            with cancellation.stopping(self.stop):
+                return self._ask(request, seconds, prepare)
+        except SqlRagError:
+            cancellation.check()
+            raise
+        finally:
+            if cancellation.is_cancelled:
+                self._replace()
+
+    def open(self, prepare: Sequence[str]) -> None:
+        """Wait until a process has opened the source and run `prepare`. Raises SourceError or QueryFailed."""
+        self._ready(prepare)
+
+    def _ask(self, request: dict[str, Any], seconds: float | None, prepare: Sequence[str]) -> dict[str, Any]:
+        process = self._ready(prepare)
+        process.send(request)
+        try:
+            reply = process.receive(None if seconds is None else seconds + GRACE)
+        except queue.Empty:
+            self._replace()
+            raise _overstayed(seconds or 0) from None
+        except BaseException:
+            # Ctrl-C while waiting: the reply would be taken for the next one's.
+            self._drop()
+            raise
+        if reply is None:
+            raise self._lost(process)
+        if "error" in reply:
+            raise self._failure(reply, seconds)
+        return reply
+
+    def _ready(self, prepare: Sequence[str]) -> _Process:
+        process = self._process
+        if process is not None and process.child.poll() is not None and process.is_ready:
+            # It ended while nobody asked it (the system was short of memory, say).
+            self._drop()
         self.start()
         process = self._process
-        assert process is not None
+        if process is None:
+            raise closed(self.place)
         if process.is_ready:
             return process
         try:
@@ -204,6 +237,8 @@ class Engine:
             self._drop()
             raise
         if reply is None:
+            if self._is_closed:
+                raise closed(self.place)
             words = process.last_words()
             self._drop()
             raise SourceError(f"{self.place.path}: the worker could not start ({words}); run 'sqlrag doctor'")
@@ -211,9 +246,9 @@ class Engine:
             self._drop()
             raise refusal(self.place, reply["error"], reply["reason"])
         process.is_ready = True
-        for sql in self.prepare:
+        for sql in prepare:
             try:
-                self._ask({"op": "trusted", "sql": sql}, None)
+                self._ask({"op": "trusted", "sql": sql}, None, ())
             except QueryFailed as error:
                 # A table that is gone since it was profiled fails alone; a lock or a crash fails all.
                 if self._process is not process or "locked" in str(error):
@@ -221,13 +256,13 @@ class Engine:
                     raise
         return process
 
-    def _lost(self) -> QueryFailed:
-        process = self._process
-        assert process is not None
+    def _lost(self, process: _Process) -> SqlRagError:
+        if self._is_closed:
+            return closed(self.place)
         code = process.child.wait()
-        self._drop()
+        self._replace()
         if code == EXIT_MEMORY:
-            return _too_much(self.limits.memory)
+            return _too_much(self.memory)
         return QueryFailed(
             "the query ended the database worker; write it more simply (a new worker is ready)"
         )
@@ -235,11 +270,11 @@ class Engine:
     def _failure(self, reply: dict[str, Any], seconds: float | None) -> QueryFailed:
         reason, error = reply["reason"], reply["error"]
         if reason == "fatal":
-            self._drop()
+            self._replace()
         if reason == "time":
             return _overstayed(seconds or 0)
         if reason == "memory":
-            return _too_much(self.limits.memory)
+            return _too_much(self.memory)
         if "database is locked" in error:
             return QueryFailed(f"{self.place.path} is locked by another program; try again when it is done")
         return QueryFailed(error)
@@ -252,11 +287,17 @@ def _overstayed(seconds: float) -> QueryFailed:
     )
 
 
-def _too_much(memory: str) -> QueryFailed:
+def _too_much(memory: int) -> QueryFailed:
     return QueryFailed(
-        f"the query needs more than the memory limit of {memory}; filter to fewer rows or simplify it",
+        f"the query needs more than the {memory / 1000**2:.0f} MB of memory that one query may use; "
+        "filter to fewer rows or simplify it",
         wall="limit",
     )
+
+
+def closed(place: Place) -> SourceError:
+    """What a source that was closed says."""
+    return SourceError(f"{place.path} was closed; open it again")
 
 
 def refusal(place: Place, error: str, reason: str = "open") -> SourceError:

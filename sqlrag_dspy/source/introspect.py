@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import quoting
-from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.types import ForeignKey
 
 _SHADOWS = (

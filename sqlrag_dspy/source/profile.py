@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from sqlrag_dspy.source import counting, dates, quoting
 from sqlrag_dspy.source.counting import PREFIX, Counts
-from sqlrag_dspy.source.execute import Engine
 from sqlrag_dspy.source.introspect import RawColumn, RawTable
 from sqlrag_dspy.source.measured import Measured
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.source.whole import refine
 from sqlrag_dspy.types import Found, Profile
 

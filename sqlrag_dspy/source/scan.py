@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlrag_dspy.errors import SourceError
 from sqlrag_dspy.source import quoting
-from sqlrag_dspy.source.execute import Engine
+from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.source.reading import Reading, keys_condition
 from sqlrag_dspy.types import Catalog, Key, Table, Value
 

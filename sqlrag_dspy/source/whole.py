@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlrag_dspy.source import counting, dates, quoting
-from sqlrag_dspy.source.execute import Engine
 from sqlrag_dspy.source.introspect import RawTable
 from sqlrag_dspy.source.measured import Measured
+from sqlrag_dspy.source.pool import Engine
 
 
 def refine(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dspy
 import pytest
 
-from sqlrag_dspy.errors import ProgramError, SqlRagError
+from sqlrag_dspy import Cancellation
+from sqlrag_dspy.errors import Cancelled, ProgramError, SqlRagError
 from sqlrag_dspy.program import Answer, SqlRag
 from sqlrag_dspy.program.result import Step
+from sqlrag_dspy.types import CheckedSql
 
 SHAPE = {
     "id", "question", "route", "confidence", "decided_by", "answer", "explanation", "needs_model",
@@ -33,6 +36,7 @@ COUNT = "how many travel articles are there"
 VECTOR = "second-hand, rental and mending in fashion"
 HYBRID = "did anyone write about refugees between february and april 2023"
 DECLINE = "delete all articles by Piers Lockhaven"
+ENDLESS = CheckedSql("SELECT count(*) FROM range(1000000000) a, range(1000) b", (), ())
 QUESTIONS = {"sql": COUNT, "vector": VECTOR, "hybrid": HYBRID, "decline": DECLINE}
 
 
@@ -273,3 +277,37 @@ def test_an_unfitted_program_searches_and_says_that_it_is_not_fitted(small_datab
     assert answer.flagged
     assert answer.failure_source == "route"
     assert any("sqlrag compile" in warning for warning in answer.warnings)
+
+
+def test_a_cancelled_question_has_no_answer_and_the_next_one_has(rag):
+    with Cancellation() as cancellation:
+        cancellation.cancel()
+        with pytest.raises(Cancelled):
+            rag.ask(COUNT)
+    assert rag.ask(COUNT).rows
+
+
+def test_cancelling_the_task_of_a_question_cancels_its_query(rag, monkeypatch):
+    asked, seen = threading.Event(), []
+
+    def run(query, *, rows=None):
+        asked.set()
+        try:
+            return rag.bound().source.execute(ENDLESS, seconds=60)
+        except Cancelled as error:
+            seen.append(error)
+            raise
+
+    monkeypatch.setattr(rag.bound(), "run", run)
+
+    async def main():
+        task = asyncio.create_task(rag.aask(COUNT))
+        await asyncio.to_thread(asked.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    monkeypatch.undo()
+    assert len(seen) == 1
+    assert rag.ask(COUNT).rows

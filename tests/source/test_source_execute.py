@@ -32,7 +32,7 @@ def source(tmp_path_factory):
     path = tmp_path_factory.mktemp("execute") / "data.db"
     with sqlite3.connect(path) as connection:
         connection.executescript(SCRIPT)
-    with open_source(str(path), limits=Limits(seconds=1, rows=5, memory="256MB")) as opened:
+    with open_source(str(path), limits=Limits(seconds=1, rows=5, memory="700MB")) as opened:
         yield opened
 
 
@@ -147,8 +147,8 @@ def test_the_jail_refuses_whatever_the_check_let_through(source, sql):
 
 def test_a_crash_costs_one_query(source):
     source.execute(checked("SELECT 1"))
-    process = source._engine._process.child
-    threading.Timer(0.3, os.kill, (process.pid, signal.SIGKILL)).start()
+    (pid, *_) = source._engine.pids
+    threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
     assert "worker" in str(
         failure(source, "SELECT count(*) FROM range(1000000000) a, range(1000) b", seconds=5)
     )
@@ -180,8 +180,9 @@ def test_a_copy_is_the_source_itself(source):
 def test_a_closed_source_says_so(make):
     with make(SCRIPT) as source:
         assert source.catalog.table("n").rows == 3
-        process = source._engine._process.child
-    assert process.poll() is not None
+        (pid,) = source._engine.pids
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
     with pytest.raises(SourceError, match="was closed"):
         source.execute(checked("SELECT 1"))
 
@@ -200,8 +201,9 @@ def test_a_table_dropped_since_fails_alone(make, tmp_path):
     assert source.catalog.table("old") is not None
     with sqlite3.connect(tmp_path / "data.db") as connection:
         connection.execute("DROP TABLE old")
-    source._engine._process.child.kill()
-    failure(source, "SELECT count(*) FROM n")
+    process = source._engine._workers[0]._process.child
+    process.kill()
+    process.wait()
     assert source.execute(checked("SELECT count(*) FROM n")).values == ((3,),)
     failure(source, "SELECT * FROM old")
 
@@ -215,7 +217,7 @@ def test_an_application_needs_no_main_guard_and_the_worker_ends_with_it(tmp_path
     script.write_text(
         "from sqlrag_dspy.settings import Limits\nfrom sqlrag_dspy.source import open_source\n"
         "source = open_source('sqlite:///data.db', limits=Limits())\n"
-        "print(source.catalog.table('n').rows, source._engine._process.child.pid, flush=True)\n"
+        "print(source.catalog.table('n').rows, source._engine.pids[0], flush=True)\n"
         "import os; os._exit(0)\n"
     )
     (tmp_path / "queue.py").unlink()

@@ -11,11 +11,14 @@ import pytest
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.settings import Limits
 from sqlrag_dspy.source import open_source
+from sqlrag_dspy.source.execute import GRACE
 from sqlrag_dspy.source.worker import MEMORY_SLACK
 from sqlrag_dspy.sql import check
 
 SECONDS = 1.0
 MEMORY = 256 * 1000**2
+NOISE = 0.5
+"""Seconds that a busy machine may add."""
 ROWS = 50_000
 
 RUNAWAYS = {
@@ -42,7 +45,7 @@ def source(tmp_path_factory):
             "INSERT INTO big VALUES (?, ?, ?)",
             [(n, "xy"[n % 99 == 0], f"text number {n} " * 5) for n in range(ROWS)],
         )
-    limits = Limits(seconds=SECONDS, memory="256MB", rows=1000)
+    limits = Limits(seconds=SECONDS, memory="256MB", rows=1000, workers=1)
     with open_source(str(path), limits=limits) as opened:
         assert opened.catalog.table("big").rows == ROWS
         yield opened
@@ -61,13 +64,13 @@ def peak(pid: int) -> int:
 def test_a_runaway_ends_at_its_limit_and_the_next_query_works(name, source):
     query = check(RUNAWAYS[name], source.catalog)
     assert source.execute(check("SELECT count(*) FROM big", source.catalog)).values == ((ROWS,),)
-    pid = source._engine._process.child.pid
+    pid = source._engine.pids[0]
     start = time.monotonic()
     with pytest.raises(QueryFailed) as stopped:
         source.execute(query)
     spent = time.monotonic() - start
     assert stopped.value.wall == "limit"
-    assert spent < SECONDS + 1 + 0.5  # a second after the limit it is killed; the rest is for a busy machine
+    assert spent < SECONDS + GRACE + NOISE  # interrupted at the limit, killed when that did not help
     assert peak(pid) < MEMORY + MEMORY_SLACK * 1.5
     assert source.execute(check("SELECT max(id) FROM big", source.catalog)).values == ((ROWS - 1,),)
 

@@ -1,0 +1,301 @@
+"""Several workers of one source: grown under load, fair to short queries, cancelled and closed from other threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sqlrag_dspy import Cancellation
+from sqlrag_dspy.errors import Cancelled, QueryFailed, SourceBusy, SourceError
+from sqlrag_dspy.settings import Limits
+from sqlrag_dspy.source import open_source, pool
+from sqlrag_dspy.source.pool import LEASE, LEAST_MEMORY, byte_count, shares
+from sqlrag_dspy.types import CheckedSql, Policy
+
+SCRIPT = "CREATE TABLE n (x INTEGER PRIMARY KEY, s TEXT); INSERT INTO n VALUES (1,'a'),(2,'b'),(3,NULL);"
+ENDLESS = CheckedSql("SELECT count(*) FROM range(1000000000) a, range(1000) b", (), ())
+SHORT = CheckedSql("SELECT count(*) FROM n", (), ())
+LIMIT = 60.0
+"""Seconds that an endless query may run: what ends sooner was ended by what is tested."""
+
+
+@pytest.fixture
+def over(tmp_path):
+    """`over(workers=2, …)` opens a small source with those limits, its catalog read."""
+    path = tmp_path / "data.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(SCRIPT)
+    opened = []
+
+    def build(policy=None, **limits):
+        source = open_source(str(path), limits=Limits(**{"seconds": LIMIT, **limits}), policy=policy)
+        opened.append(source)
+        assert source.catalog.table("n") is not None
+        return source
+
+    yield build
+    for source in opened:
+        source.close()
+
+
+@pytest.fixture
+def background():
+    """Runs functions in threads, which end with the test."""
+    with ThreadPoolExecutor(16) as threads:
+        yield threads.submit
+
+
+def until(condition, seconds=30.0):
+    """Wait for a condition, as long as a busy machine may need."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def running(source):
+    """How many workers are lent."""
+    engine = source._engine
+    return len(engine._workers) - len(engine._idle) - len(engine._absent) - len(engine._starting)
+
+
+def test_one_question_after_another_needs_one_worker(over):
+    source = over(workers=3)
+    for _ in range(20):
+        assert source.execute(SHORT).values == ((3,),)
+    assert len(source._engine.pids) == 1
+
+
+def test_short_queries_pass_slow_ones(over, background):
+    source = over(workers=3)
+    slow = [background(source.execute, ENDLESS) for _ in range(6)]
+    until(lambda: running(source) >= 2)
+    for _ in range(5):
+        assert source.execute(SHORT).values == ((3,),)
+    assert not any(each.done() for each in slow)
+    assert len(source._engine.pids) <= 3
+    source.close()
+    assert all(isinstance(each.exception(), SourceError) for each in slow)
+
+
+def test_a_query_that_overstays_in_the_quick_lane_is_answered_by_another_worker(over, background):
+    source = over(workers=2)
+    cancellation = Cancellation()
+
+    def hold():
+        with cancellation:
+            source.execute(ENDLESS)
+
+    holding = background(hold)
+    until(lambda: running(source) == 1)
+    long = background(
+        source.execute, CheckedSql(f"SELECT count(*) FROM range({10**8}) a, range(9) b", (), ())
+    )
+    until(lambda: any(ticket.is_long for ticket in source._engine._waiting))
+    cancellation.cancel()
+    assert long.result().values == ((9 * 10**8,),)
+    assert isinstance(holding.exception(), Cancelled)
+
+
+def test_a_limit_shorter_than_the_lease_ends_in_the_quick_lane(over, background):
+    source = over(workers=2)
+    background(source.execute, ENDLESS)
+    until(lambda: running(source) == 1)
+    with pytest.raises(QueryFailed) as stopped:
+        source.execute(ENDLESS, seconds=LEASE / 2)
+    assert stopped.value.wall == "limit"
+    assert not source._engine._waiting
+    source.close()
+
+
+def test_a_query_that_no_worker_takes_in_time_says_so_once_and_clearly(over, background):
+    source = over(workers=1, wait=0.2)
+    background(source.execute, ENDLESS)
+    until(lambda: running(source) == 1)
+    with pytest.raises(SourceBusy, match=r"data\.db is busy: .*0\.2 s.*ask again later") as busy:
+        source.execute(SHORT)
+    assert busy.value.wall == "limit"
+    assert not source._engine._waiting
+    source.close()
+
+
+@given(st.integers(1, 10**11), st.integers(1, 64))
+def test_the_parts_of_the_workers_never_exceed_the_memory_limit(memory, workers):
+    parts = shares(memory, workers)
+    assert 1 <= len(parts) <= workers
+    assert sum(parts) <= memory
+    assert len(parts) == 1 or min(parts) >= LEAST_MEMORY // 2
+    assert parts[0] == max(parts)
+
+
+def test_memory_is_told_in_any_unit():
+    assert [byte_count(text) for text in ("1GB", "1.5 GiB", "300kb")] == [10**9, 3 << 29, 300_000]
+
+
+def test_every_worker_is_jailed_and_has_the_views_of_the_session(over):
+    source = over(policy=Policy(deny_columns=("n.s",)), workers=3)
+    engine = source._engine
+    for worker in engine._workers:
+        worker.open(engine.prepare)
+        limits = {"views": engine.views, "rows": 9, "bytes": 9999, "seconds": 9}
+        assert worker.ask({"op": "checked", "sql": "SELECT * FROM n", **limits}, 9, ())["columns"] == ["x"]
+        for statement in ("SELECT s FROM n", "SELECT * FROM src.main.n", "SELECT * FROM '/etc/passwd'"):
+            with pytest.raises(QueryFailed):
+                worker.ask({"op": "checked", "sql": statement, **limits}, 9, ())
+        with pytest.raises(QueryFailed):
+            worker.ask({"op": "trusted", "sql": "SET threads=7"}, 9, ())
+
+
+def test_a_worker_whose_jail_leaks_is_never_used(over, background, tmp_path, monkeypatch):
+    source = over(workers=2)
+    leaky = tmp_path / "worker.py"
+    text = pool.Worker.__init__.__globals__["WORKER"].read_text()
+    leaky.write_text(text.replace('"SET enable_external_access=false",', ""))
+    assert leaky.read_text() != text
+    monkeypatch.setattr("sqlrag_dspy.source.execute.WORKER", leaky)
+    background(source.execute, ENDLESS)
+    until(lambda: running(source) == 1)
+    waiting = background(source.execute, SHORT)
+    until(lambda: source._engine._no_growth_before > 0)
+    assert not waiting.done()
+    assert len(source._engine.pids) == 1
+    source.close()
+
+
+# --- cancelling ---
+
+
+def test_cancelling_stops_what_runs_and_what_waits_and_the_next_query_works(over, background):
+    source = over(workers=1)
+    cancellation = Cancellation()
+
+    def ask():
+        with cancellation:
+            source.execute(ENDLESS)
+
+    asked = [background(ask) for _ in range(3)]
+    until(lambda: running(source) == 1 and len(source._engine._waiting) == 2)
+    start = time.monotonic()
+    cancellation.cancel()
+    assert all(isinstance(each.exception(), Cancelled) for each in asked)
+    assert time.monotonic() - start < LIMIT / 4
+    assert source.execute(SHORT).values == ((3,),)
+    with cancellation, pytest.raises(Cancelled):
+        source.execute(SHORT)
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_cancelling_stops_its_own_queries_alone(over, background):
+    source = over(workers=2)
+    cancellation = Cancellation()
+
+    def ask(statement, seconds):
+        with cancellation:
+            return source.execute(statement, seconds=seconds)
+
+    other = background(source.execute, ENDLESS, seconds=3)
+    until(lambda: running(source) == 1)
+    mine = background(ask, ENDLESS, LEASE / 2)
+    with pytest.raises(QueryFailed):
+        mine.result()
+    cancellation.cancel()  # what it covered is over
+    assert "3 s" in str(other.exception())
+
+
+def test_an_outer_cancellation_cancels_the_inner_one(over):
+    source = over()
+    with Cancellation() as outer, Cancellation() as inner:
+        source.execute(SHORT)
+        outer.cancel()
+        assert inner.is_cancelled
+        with pytest.raises(Cancelled):
+            source.execute(SHORT)
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_closing_ends_what_runs(over, background):
+    source = over(workers=2)
+    asked = [background(source.execute, ENDLESS) for _ in range(3)]
+    until(lambda: running(source) == 2 and source._engine._waiting)
+    pids = source._engine.pids
+    source.close()
+    for each in asked:
+        with pytest.raises(SourceError, match="was closed"):
+            each.result()
+    assert source._engine.pids == []
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_ctrl_c_stops_the_query_and_the_next_one_works(tmp_path):
+    with sqlite3.connect(tmp_path / "data.db") as connection:
+        connection.executescript(SCRIPT)
+    code = (
+        "import os, signal, threading\nfrom sqlrag_dspy.settings import Limits\n"
+        "from sqlrag_dspy.source import open_source\nfrom sqlrag_dspy.types import CheckedSql\n"
+        "source = open_source('data.db', limits=Limits(seconds=60))\nsource.catalog\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        f"try:\n    source.execute(CheckedSql({ENDLESS.text!r}, (), ()))\n"
+        "except KeyboardInterrupt:\n    print('stopped')\n"
+        f"print(source.execute(CheckedSql({SHORT.text!r}, (), ())).values)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=50
+    )
+    assert done.stdout.splitlines() == ["stopped", "((3,),)"], done.stderr
+
+
+def test_a_worker_that_ended_while_idle_is_replaced_unnoticed(over):
+    source = over()
+    (pid,) = source._engine.pids
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: source._engine._workers[0]._process.child.poll() is not None)
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_a_forked_copy_has_workers_of_its_own(over, tmp_path):
+    source = over()
+    assert source.execute(SHORT).values == ((3,),)
+    told = tmp_path / "told"
+    child = os.fork()
+    if child == 0:
+        try:
+            told.write_text(str(source.execute(SHORT).values))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert told.read_text() == "((3,),)"
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_many_threads_get_their_own_results(over):
+    source = over(workers=3)
+    wrong = []
+
+    def ask(number):
+        for turn in range(20):
+            rows = source.execute(
+                CheckedSql(f"SELECT {number} AS a, {turn} AS b, x FROM n ORDER BY x", (), ())
+            )
+            if rows.values != tuple((number, turn, x) for x in (1, 2, 3)):
+                wrong.append(rows)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    until(lambda: not running(source))
+    assert not source._engine._waiting
