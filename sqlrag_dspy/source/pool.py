@@ -1,9 +1,9 @@
 """The workers of one source: lent to whoever asks, first come first served, more of them only under load.
 
-One of them is the quick lane. When every other worker is busy, a query runs there for at most `LEASE` seconds; one
-that overstays moves to the end of the others' queue and starts again, which harms nothing since all that is asked
-here only reads. So queries that take longer than that wait for each other, and short ones do not wait for them.
-Leaves out how a worker runs a statement.
+One of them is the quick lane. When every other worker is busy, a query runs there for a small part of its time
+limit (`lease`), in two turns; one that overstays moves to the others' queue and starts again, which harms nothing
+since all that is asked here only reads. So queries that take longer than that wait for each other, and short ones do
+not wait for them. Leaves out how a worker runs a statement.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import re
 import threading
 import time
-from bisect import insort
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -26,8 +25,15 @@ from sqlrag_dspy.source.execute import Worker, closed
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import Limits
 
-LEASE = 0.5
-"""Seconds that a query may run in the quick lane."""
+LEASE_SHARE = 0.025
+"""Part of its time limit that a query may run in the quick lane: each worker that runs queries up to their limit
+sends the next one here, so this is also the part of the quick lane's time that it costs."""
+LEASE_BOUNDS = (0.1, 0.5)
+FIRST_LEASE = 0.05
+"""Seconds of its first turn; the second, after the first turns of all others, is the whole lease."""
+LEASE_WAIT = 10
+"""Times its lease that a query may stay in the quick lane. The lease is processor time, so that a short query stays
+one on a busy machine; this is for those that wait for a disk."""
 GROW_AFTER = 0.05
 """Seconds that a query waits for a worker before another is started."""
 RETRY_AFTER = 5.0
@@ -56,18 +62,24 @@ def shares(memory: int, workers: int) -> list[int]:
     return [part, quick] + [part] * (workers - 2)
 
 
+def lease(seconds: float) -> float:
+    """Seconds of processor time that a query with that time limit has in the quick lane."""
+    least, most = LEASE_BOUNDS
+    return min(max(LEASE_SHARE * seconds, least), most)
+
+
 class _Ticket:
-    """One query's place in the queue. `is_long`: it has overstayed in the quick lane."""
+    """One query's place in the queue. `turn` counts those that it had in the quick lane; it has two at most."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.is_long = False
+        self.turn = 0
         self.worker: Worker | None = None
         self.called = threading.Event()
         """Set when it has a worker, and when it must stop waiting."""
 
     def fits(self, worker: Worker) -> bool:
-        return not (self.is_long and worker.is_quick)
+        return self.turn < 2 or not worker.is_quick
 
 
 class Engine:
@@ -137,7 +149,7 @@ class Engine:
     def pinned(self) -> Iterator[None]:
         """One worker for all that this thread asks meanwhile: for statements that leave something behind."""
         ticket = _Ticket(next(self._numbers))
-        ticket.is_long = True
+        ticket.turn = 2
         worker = self._lend(ticket)
         self._own.worker = worker
         try:
@@ -151,20 +163,25 @@ class Engine:
         if pinned is not None:
             return pinned.ask(request, seconds, self.prepare)
         ticket = _Ticket(next(self._numbers))
+        whole = lease(self.limits.seconds if seconds is None else seconds)
         while True:
             worker = self._lend(ticket)
             try:
-                if not worker.is_quick or (seconds is not None and seconds <= LEASE):
+                if not worker.is_quick:
                     return worker.ask(request, seconds, self.prepare)
+                processor = whole if ticket.turn else FIRST_LEASE
+                stay = LEASE_WAIT * processor if seconds is None else min(LEASE_WAIT * processor, seconds)
                 try:
-                    return worker.ask({**request, "seconds": LEASE}, LEASE, self.prepare)
+                    return worker.ask(
+                        {**request, "seconds": stay, "processor": processor}, stay, self.prepare
+                    )
                 except QueryFailed as error:
                     # Time or memory of the quick lane: the others have more of both.
                     if error.wall != "limit":
                         raise
             finally:
                 self._take_back(worker)
-            ticket.is_long = True
+            ticket.turn += 1
 
     # --- lending ---
 
@@ -181,7 +198,7 @@ class Engine:
                 return worker
             ticket.worker = None
             ticket.called.clear()
-            insort(self._waiting, ticket, key=lambda each: each.number)
+            self._waiting.append(ticket)
         cancellation = cancelling.current()
         try:
             with cancellation.stopping(ticket.called.set) if cancellation else nullcontext():
@@ -212,17 +229,19 @@ class Engine:
         )
 
     def _take_back(self, worker: Worker) -> None:
-        """Hand a worker to the first in the queue that it fits."""
+        """Hand a worker to the next in the queue that it fits."""
         with self._lock:
             if self._is_closed or worker not in self._workers:
                 return
-            for place, ticket in enumerate(self._waiting):
-                if ticket.fits(worker):
-                    del self._waiting[place]
-                    ticket.worker = worker
-                    ticket.called.set()
-                    return
-            self._idle.append(worker)
+            fitting = [ticket for ticket in self._waiting if ticket.fits(worker)]
+            if not fitting:
+                self._idle.append(worker)
+                return
+            # In the quick lane first turns go first; else whoever came first does.
+            ticket = min(fitting, key=lambda each: (each.turn if worker.is_quick else 0, each.number))
+            self._waiting.remove(ticket)
+            ticket.worker = worker
+            ticket.called.set()
 
     def _check_open(self) -> None:
         if self._is_closed:

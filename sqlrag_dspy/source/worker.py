@@ -5,7 +5,7 @@ application that started it. Requests and replies are JSON lines on stdin and st
 closes stdin. It leaves out all knowledge of catalogs: what to run is sent to it.
 
 First line: {"kind", "path", "extension", "memory", "threads"}; the reply is {"ready": true} or an error.
-Then: {"op": "checked" | "trusted", "sql", "views", "params", "rows", "bytes", "seconds"}
+Then: {"op": "checked" | "trusted", "sql", "views", "params", "rows", "bytes", "seconds", "processor"}
 replies {"columns", "rows", "truncated"} or {"error", "reason"}; reason is one of time, memory, fatal, sql,
 open, jail.
 """
@@ -30,6 +30,8 @@ EXIT_MEMORY = 86
 """Exit code when resident memory passed what the limit allows."""
 MEMORY_SLACK = 400 << 20
 """Bytes that Python, DuckDB itself and a fetched result may take beyond DuckDB's own limit."""
+POLL = 0.03
+"""Seconds, at most, between two looks at clock and memory."""
 BATCH = 256
 BUSY_MS = 1000
 """Milliseconds to wait for another program's lock on a SQLite file."""
@@ -171,15 +173,34 @@ class Watch(threading.Thread):
         self.con = con
         self.ceiling = memory + MEMORY_SLACK
         self.deadline: float | None = None
+        self.spent: float | None = None
         self.fired = False
+        self.lock = threading.Lock()
+
+    def begin(self, seconds: float | None, processor: float | None) -> None:
+        """A statement starts, with so many seconds to run, and so many of processor time."""
+        with self.lock:
+            self.fired = False
+            self.deadline = None if seconds is None else time.monotonic() + seconds
+            self.spent = None if processor is None else time.process_time() + processor
+
+    def end(self) -> None:
+        """The statement is over: from here on nothing is interrupted."""
+        with self.lock:
+            self.deadline = self.spent = None
 
     def run(self) -> None:
         while True:
-            time.sleep(0.03)
             deadline = self.deadline
-            if deadline is not None and time.monotonic() > deadline:
-                self.fired = True
-                self.con.interrupt()
+            left = POLL if deadline is None else deadline - time.monotonic()
+            time.sleep(min(POLL, left) if left > 0 else POLL)
+            with self.lock:
+                # Another statement may have begun meanwhile, with a deadline of its own.
+                if (self.deadline is not None and time.monotonic() >= self.deadline) or (
+                    self.spent is not None and time.process_time() >= self.spent
+                ):
+                    self.fired = True
+                    self.con.interrupt()
             if resident() > self.ceiling:
                 os._exit(EXIT_MEMORY)
 
@@ -342,15 +363,13 @@ def main() -> None:
     reply({"ready": True})
     while True:
         request = json.loads(lines.get())
-        watch.fired = False
-        seconds = request.get("seconds")
-        watch.deadline = None if seconds is None else time.monotonic() + seconds
+        watch.begin(request.get("seconds"), request.get("processor"))
         try:
             message = answer(con, request)
         except (duckdb.Error, MemoryError, ValueError, RuntimeError) as error:
             message = failure(error, watch)
         finally:
-            watch.deadline = None
+            watch.end()
         reply(message)
         if message.get("reason") == "fatal":
             return

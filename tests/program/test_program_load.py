@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from sqlrag_dspy.program.database import open_database
@@ -27,8 +28,12 @@ def test_under_load_everything_ends_in_rows_or_a_refusal(tmp_path):
     before = path.read_bytes()
     found = script.load(database, seconds=3, threads=32)
     assert found["faults"] == []
-    assert found["outcomes"]["good: rows"] > 32
-    assert found["outcomes"]["bad: check"] > 0
+    assert found["kinds"]["good"]["outcomes"]["rows"] > 32
+    assert found["kinds"]["bad"]["outcomes"]["check"] > 0
+    with closing(script.opened(str(path), tmp_path, workers=3)) as other:
+        found["short"] = script.starvation(other, seconds=0.5)
+    assert found["short"]["beside slow ones"]["n"] > 0
+    assert "no outcome but rows and refusals" in script.table(found)
     database.run(database.check("SELECT count(*) FROM story"))
     database.close()
     assert path.read_bytes() == before
