@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
+from sqlrag_dspy.program.answer import Written
 from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
@@ -36,6 +37,8 @@ class Evidence:
     """What may be quietly wrong with the SQL, each with advice."""
     told: str = ""
     """What the SQL does, in a model's words."""
+    written: Written | None = None
+    """The answer of an agent, whose citations were checked."""
 
 
 def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:

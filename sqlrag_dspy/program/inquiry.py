@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from sqlrag_dspy.program.router import Sense
 from sqlrag_dspy.types import Links
 
 Listener = Callable[[Step], None]
+BILLED = ("lm_calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
 
 
 class Meter(dspy.Module):
@@ -119,9 +121,12 @@ class Inquiry:
 
     @contextmanager
     def step(self, name: str, given: Any = None) -> Iterator[Step]:
-        """Records one step: time, LM calls, and the error if it raises (which it passes on)."""
+        """Records one step: time, LM calls, and the error if it raises (which it passes on).
+
+        Calls of steps inside it are on their bills, not on its own.
+        """
         record = Step(name=name, input=None if given is None else str(given)[:4000])
-        calls = len(self.meter.history)
+        calls, inner = len(self.meter.history), len(self.steps)
         start = time.perf_counter()
         try:
             yield record
@@ -131,12 +136,26 @@ class Inquiry:
         finally:
             record.seconds = round(time.perf_counter() - start, 6)
             spent = self.meter.usage(calls)
-            record.lm_calls, record.cached_calls = spent.lm_calls, spent.cached_calls
-            record.tokens_in, record.tokens_out = spent.tokens_in, spent.tokens_out
-            record.cost_usd = spent.cost_usd
+            for name in BILLED:
+                already = sum(getattr(each, name) for each in self.steps[inner:])
+                setattr(record, name, getattr(spent, name) - already)
             self.steps.append(record)
             if self._listener is not None:
                 self._listener(record)
+
+    def hop(self, question: str) -> Inquiry:
+        """A further question for the same answer: links of its own; the same trace, warnings and bill."""
+        other = copy.copy(self)
+        other.question = question.encode("utf-8", "replace").decode("utf-8") or self.question
+        for name in ("links", "masked", "sense"):
+            other.__dict__.pop(name, None)
+        return other
+
+    def join(self, other: Inquiry) -> None:
+        """Takes over what a hop came to."""
+        carried = ("attempts", "flagged", "failure_source", "has_lost_model", "has_lost_small", "_overdrawn")
+        for name in carried:
+            setattr(self, name, getattr(other, name))
 
     def fail(self, source: str, warning: str) -> None:
         """Notes that a stage failed and the answer is second best."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sqlrag_dspy.program.team.typed import Intent
 from sqlrag_dspy.types import CheckedSql, Predicate, Route, Sketch
 
 
@@ -21,6 +22,9 @@ class Plan:
     confidence: float
     decided_by: Literal["learned", "lm"]
     reason: str | None = None
+    split: float = 0.0
+    """The router's probability of computing or of searching, whichever is less: how torn it is between them."""
+    intents: list[Intent] = field(default_factory=list)
     sketch: Sketch | None = None
     trust: float = 0.0
     table: str | None = None

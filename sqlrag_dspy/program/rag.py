@@ -22,6 +22,7 @@ from sqlrag_dspy.program.result import Answer, Depth, Step
 from sqlrag_dspy.program.router import Router
 from sqlrag_dspy.program.signatures import BuildSql, ChooseRows, RepairSql, RouteQuestion, WriteAnswer
 from sqlrag_dspy.program.sketch import Sketcher
+from sqlrag_dspy.program.team import agent, work
 from sqlrag_dspy.program.team.depth import DepthChooser
 from sqlrag_dspy.program.team.stages import Team
 from sqlrag_dspy.program.thresholds import Thresholds
@@ -83,7 +84,12 @@ class SqlRag(dspy.Module):
         return dspy.Prediction(result=answer, **answer.model_dump(exclude={"question"}))
 
     def gather(self, inquiry: Inquiry, plan: Plan) -> gather.Evidence:
-        """Run SQL, or search, or search inside exactly the rows that SQL chose; nothing for a decline."""
+        """Run SQL, or search, or search inside exactly the rows that SQL chose; nothing for a decline.
+
+        A question that takes several hops goes to an agent that does so step by step.
+        """
+        if work.is_for_agent(self, inquiry, plan) and (found := agent.compute(self, inquiry)) is not None:
+            return found
         if plan.route == "sql":
             return write_sql.compute(self, inquiry, plan)
         if plan.route in ("vector", "hybrid"):

@@ -49,6 +49,8 @@ def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answ
         answer.answer = NEEDS_MODEL if not rag.engine.is_set else "No statement could be written that runs."
         answer.explanation = "Nothing was computed."
         answer.flagged = rag.engine.is_set
+    elif evidence.written is not None:
+        _hopped(inquiry, evidence, evidence.written, answer)
     elif plan.route == "sql":
         _computed(inquiry, evidence, answer)
     else:
@@ -61,6 +63,23 @@ def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answ
     answer.steps = inquiry.steps
     answer.usage = inquiry.usage()
     return answer
+
+
+def _hopped(inquiry: Inquiry, evidence: Evidence, written: writing.Written, answer: Answer) -> None:
+    """What an agent answered, with the last statement and every document it found."""
+    from sqlrag_dspy import sql as sql_room
+
+    if evidence.sql is not None and evidence.rows is not None:
+        answer.sql = evidence.sql.text
+        answer.columns = list(evidence.rows.columns)
+        answer.rows = [list(row) for row in evidence.rows.values]
+        answer.truncated = evidence.rows.truncated
+        answer.explanation = sql_room.explain(evidence.sql, inquiry.database.catalog)
+    if evidence.search is not None:
+        answer.documents = [result.document(document) for document in evidence.documents]
+        answer.search = result.search(evidence.search)
+        answer.explanation += ("; then " if answer.explanation else "") + "searched texts by meaning"
+    answer.answer, answer.citations = written.text, written.citations
 
 
 def _computed(inquiry: Inquiry, evidence: Evidence, answer: Answer) -> None:

@@ -33,6 +33,8 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
                 plan = Plan(asked, learned.probabilities.get(asked, 0.5), "lm", reason=learned.reason)
         elif route is None:
             inquiry.fail("route", "the program's router is not fitted; compile it with 'sqlrag compile'")
+        likely = learned.probabilities
+        plan.split = min(likely.get("sql", 0.0), likely.get("vector", 0.0) + likely.get("hybrid", 0.0))
         step.output = f"{plan.route} ({plan.decided_by}, {plan.confidence:.2f})"
     if plan.route != "decline":
         gather.prepare(rag, inquiry, plan)

@@ -9,6 +9,7 @@ from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import can_ask
+from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import check, execute
 from sqlrag_dspy.program.team import work
 from sqlrag_dspy.program.unheard import unheard
@@ -17,28 +18,28 @@ if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
 
 
-def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
-    """Rows for an sql question.
+def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence:
+    """Rows for an sql question, at a depth of at most `most`.
 
     Without an LM, a sketch that is not sure is answered with a flag, and one that is likelier wrong than right is
     not run at all: `needs_model`.
     """
-    evidence = _evidence(rag, inquiry, plan)
+    evidence = _evidence(rag, inquiry, plan, most)
     inquiry.warnings.extend(evidence.doubts)
     return evidence
 
 
-def _evidence(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
+def _evidence(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None) -> Evidence:
     is_sure = plan.sketch is not None and plan.trust >= rag.thresholds.sql
     is_likely = plan.sketch is not None and plan.trust >= rag.thresholds.doubt
-    is_told = rag.depth not in (None, "sketch") or "sketch" in rag.without
+    is_told = rag.depth not in (None, "sketch", "agent") or "sketch" in rag.without
     if is_sure and not (rag.engine.is_set and (is_told or not rag.gate_open)):
         found = _from_sketch(inquiry, plan)
         if found is not None:
             return found
         is_likely = False  # it was refused or failed, and would again
     if rag.depth != "sketch" and can_ask(rag, inquiry):
-        written = work.write(rag, inquiry, plan)
+        written = work.write(rag, inquiry, plan, most)
         if written is not None:
             return written
         inquiry.failure_source = inquiry.failure_source or "build"

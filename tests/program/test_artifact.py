@@ -115,6 +115,7 @@ def test_a_folder_holds_plain_json_alone(small):
         "repair_sql",
     }
     team = {"intents.parse", "coverage.check", "schema.link", "critic.critique", "explainer.explain"}
+    team |= {"agent.react.react", "agent.react.extract.predict"}
     parts |= {f"team.{stage}" for stage in team} | {"depths"}
     assert set(state) == parts | {"choose_rows", "write_answer", "metadata"}
 
@@ -126,7 +127,7 @@ def test_the_card_tells_what_the_program_was_made_from(small, small_database):
     assert {"dspy", "duckdb", "sqlglot", "numpy"} <= set(card.versions)
     assert set(card.signatures) == {
         *("RouteQuestion", "BuildSql", "RepairSql", "ChooseRows", "WriteAnswer"),
-        *("ParseIntents", "CheckIntents", "LinkSchema", "CritiqueSql", "ExplainSql"),
+        *("ParseIntents", "CheckIntents", "LinkSchema", "CritiqueSql", "ExplainSql", "AnswerInHops"),
     }
     assert card.signatures == artifact.signature_hashes()
     assert [Path(name).name for name in card.trainsets] == ["train.jsonl"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dspy
 
+from sqlrag_dspy.program.team.agent import Agent
 from sqlrag_dspy.program.team.critic import Critic
 from sqlrag_dspy.program.team.explainer import Explainer
 from sqlrag_dspy.program.team.intents import IntentChecker, IntentParser
@@ -20,3 +21,4 @@ class Team(dspy.Module):
         self.schema = SchemaLinker()
         self.critic = Critic()
         self.explainer = Explainer()
+        self.agent = Agent()

@@ -12,44 +12,68 @@ from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import can_ask, describe_links, describe_schema
+from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import execute
-from sqlrag_dspy.program.team import critic
+from sqlrag_dspy.program.team import agent
 from sqlrag_dspy.program.team.asking import ask
 from sqlrag_dspy.program.team.attempts import Attempt, Attempts, wrong
-from sqlrag_dspy.program.team.depth import features
-from sqlrag_dspy.program.team.linking import Linked, connected
+from sqlrag_dspy.program.team.depth import DEPTHS, features
+from sqlrag_dspy.program.team.reviewing import criticise, free_critique, trace_back
 from sqlrag_dspy.program.team.statements import Work, next_statement
-from sqlrag_dspy.program.team.typed import Intent, Verdict, numbered
+from sqlrag_dspy.program.team.understanding import intents_of, link, takes_hops
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
 
 KEPT = 1
 """Statements that retrying leaves to the team, when the question is complex enough for one."""
-_BRIEF: dict[Depth, Depth] = {"team": "retry", "agent": "retry"}
-"""The deepest that a small model goes: what it says of intents, schema and critique makes its SQL worse."""
+
+TORN = 0.25
+"""Probability of computing and of searching, each, from which a question may need both."""
 
 
-def write(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence | None:
-    """Rows by the best statement that a model wrote, at the depth that the question needs; None when none runs."""
-    work = Work(rag, inquiry, plan, Attempts(spent=inquiry.attempts))
+def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence | None:
+    """Rows by the best statement that a model wrote, at the depth that the question needs; None when none runs.
+
+    No deeper than `most`, and with a small model no deeper than retries: what it says of intents, schema and
+    critique makes its SQL worse. At the depth "agent", what an agent found in several hops.
+    """
+    work = Work(rag, inquiry, plan, Attempts(spent=inquiry.attempts), intents=list(plan.intents))
     weighed = features(inquiry.links, inquiry.masked, inquiry.database.catalog, plan.trust)
     chosen = rag.depths(features=weighed)
     with inquiry.step("depth", " ".join(f"{name} {value:.2f}" for name, value in weighed.items())) as step:
-        work.depth = rag.depth or (
-            _BRIEF.get(chosen.depth, chosen.depth) if rag.engine.is_brief else chosen.depth
-        )
-        step.output = f"{work.depth} (complexity {chosen.complexity:.2f}{', as told' if rag.depth else ''})"
-    may_reach = not (rag.depth or rag.engine.is_brief) and rag.depths.reaches("team", chosen.complexity)
-    if work.depth == "call" and (short := _call(work)) and not rag.depth:
+        told = rag.depth if most is None and rag.depth != "agent" else None
+        work.depth = told or _at_most(chosen.depth, "retry" if rag.engine.is_brief else most)
+        step.output = f"{work.depth} (complexity {chosen.complexity:.2f}{', as told' if told else ''})"
+    may_reach = not (told or most or rag.engine.is_brief) and rag.depths.reaches("team", chosen.complexity)
+    if work.depth == "call" and (short := _call(work)) and not told:
         _escalate(work, "retry", short)
     if work.depth == "retry" and (short := _retry(work, is_last=not may_reach)) and may_reach:
         _escalate(work, "team", short)
-    if work.depth == "team":
-        _team(work)
+    if work.depth == "team" and _team(work) and not told:
+        _escalate(work, "agent", "one part is computed, another read in texts")
+    if work.depth == "agent" and (found := agent.compute(rag, inquiry)) is not None:
+        return found
     return _finish(work)
+
+
+def _at_most(depth: Depth, most: Depth | None) -> Depth:
+    return most if most is not None and DEPTHS.index(depth) > DEPTHS.index(most) else depth
+
+
+def is_for_agent(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> bool:
+    """Whether the question takes several hops: as told, or as its intents say where the router is torn.
+
+    Torn is between computing and searching: then a call to parse the intents is worth it.
+    """
+    if plan.route == "decline" or not can_ask(rag, inquiry):
+        return False
+    is_torn = plan.split >= TORN and bool(inquiry.database.text_tables) and not rag.engine.is_brief
+    if rag.depth is not None or not is_torn:
+        return rag.depth == "agent"
+    plan.intents = intents_of(Work(rag, inquiry, plan, Attempts()))
+    return takes_hops(plan.intents)
 
 
 def _escalate(work: Work, depth: Depth, reason: str) -> None:
@@ -96,155 +120,29 @@ def _short_of(attempt: Attempt | None) -> str:
 # --- the team ---------------------------------------------------------------------------------------
 
 
-def _team(work: Work) -> None:
-    """Intents, schema, then statements until the critic approves one."""
+def _team(work: Work) -> bool:
+    """Intents, schema, then statements until the critic approves one. Whether it takes several hops instead."""
     work.is_fresh, work.is_over = True, False
-    work.intents = _intents(work)
-    work.linked = _link(work)
+    work.intents = work.intents or intents_of(work)
+    if not work.rag.depth and takes_hops(work.intents) and work.inquiry.database.text_tables:
+        return True
+    work.linked = link(work)
     while work.attempts.left:
         attempt = next_statement(work)
         if attempt is None:
-            return
-        if attempt.evidence is None or _free_critique(work, attempt):
+            return False
+        if attempt.evidence is None or free_critique(work, attempt):
             continue
-        verdict = _criticise(work, attempt)
+        verdict = criticise(work, attempt)
         if verdict is None or verdict.approved:
-            return
+            return False
         if not verdict.severe:
             work.inquiry.fail(
                 "critic", "the critic did not approve, and named no fault that would change the answer"
             )
-            return
-        _trace_back(work, verdict)
-
-
-def _intents(work: Work, missed: str = "") -> list[Intent]:
-    """The intents of the question, parsed again once where they do not cover it."""
-    whole = [Intent(description=work.inquiry.question)]
-    if not work.uses("intents"):
-        return whole
-    intents = _parse(work, missed)
-    if not intents:
-        return work.intents or whole
-    gaps = ask(
-        work.rag,
-        work.inquiry,
-        "check intents",
-        numbered(intents),
-        work.rag.team.coverage,
-        instead="the intents stand as they are",
-        is_small=True,
-        show=lambda found: "; ".join(found) or "all covered",
-        question=work.inquiry.question,
-        intents=intents,
-    )
-    return (_parse(work, "; ".join(gaps)) or intents) if gaps else intents
-
-
-def _parse(work: Work, missed: str) -> list[Intent]:
-    inquiry = work.inquiry
-    found: list[Intent] | None = ask(
-        work.rag,
-        inquiry,
-        "parse intents",
-        inquiry.question + (f"\nmissed before: {missed}" if missed else ""),
-        work.rag.team.intents,
-        instead="the question is taken as one intent",
-        show=numbered,
-        question=inquiry.question,
-        missed=missed,
-    )
-    if found == []:
-        inquiry.fail("intents", "the model found no intent in the question; it is taken as one")
-    return found or []
-
-
-def _link(work: Work) -> Linked | None:
-    """The tables to write over, with notes; None for the schema as far as it fits."""
-    inquiry = work.inquiry
-    catalog = inquiry.database.catalog
-    proposed = propose(work)
-    if len(proposed) < 2 or not work.uses("schema"):
-        return Linked(proposed)
-    linked: Linked | None = ask(
-        work.rag,
-        inquiry,
-        "link schema",
-        ", ".join(proposed),
-        work.rag.team.schema,
-        instead="all proposed tables are shown",
-        show=lambda found: "; ".join([", ".join(found.tables), *found.notes]),
-        question=inquiry.question,
-        intents=work.intents,
-        found=describe_links(inquiry.links),
-        schema=describe_schema(catalog, inquiry.links, only=proposed),
-        catalog=catalog,
-        links=inquiry.links,
-    )
-    if linked is None:
-        return Linked(proposed)
-    if not linked.tables:
-        inquiry.fail("schema", "the model linked no table of the schema; all proposed ones are shown")
-        return Linked(proposed)
-    return Linked(connected(linked.tables, catalog), linked.notes)
-
-
-def propose(work: Work) -> tuple[str, ...]:
-    """The tables that may be needed: those that the question names, then the rest."""
-    catalog = work.inquiry.database.catalog
-    named = {link.table for link in work.inquiry.links.chosen}
-    return tuple(table.name for table in sorted(catalog.tables, key=lambda table: table.name not in named))
-
-
-def _free_critique(work: Work, attempt: Attempt) -> bool:
-    """Whether something that costs no call speaks against it and was not sent back yet."""
-    if attempt.evidence is None:
-        return False
-    new = {*wrong(attempt.evidence), *attempt.evidence.notes} - work.heard
-    work.heard |= new
-    return bool(new) and work.attempts.left > 0
-
-
-def _criticise(work: Work, attempt: Attempt) -> Verdict | None:
-    """The critic's verdict, written on the attempt; None when there is no critic or it failed."""
-    from sqlrag_dspy import sql as sql_room
-
-    evidence, inquiry = attempt.evidence, work.inquiry
-    if not work.uses("critic") or evidence is None or evidence.sql is None or evidence.rows is None:
-        return None
-    verdict: Verdict | None = ask(
-        work.rag,
-        inquiry,
-        "critique sql",
-        attempt.sql,
-        work.rag.team.critic,
-        instead="the statement was not reviewed",
-        is_small=True,
-        show=lambda said: "approved" if said.approved else critic.advice(said, work.intents),
-        question=inquiry.question,
-        intents=work.intents,
-        schema=work.schema,
-        sql=attempt.sql,
-        does=sql_room.explain(evidence.sql, inquiry.database.catalog),
-        rows=evidence.rows,
-    )
-    if verdict is not None:
-        attempt.issues, attempt.is_approved = verdict.issues, verdict.approved
-        attempt.advice = "" if verdict.approved else critic.advice(verdict, work.intents)
-    return verdict
-
-
-def _trace_back(work: Work, verdict: Verdict) -> None:
-    """Parses the intents again when the critic names one of them for the second time."""
-    work.blamed.update({issue.intent for issue in verdict.severe if issue.intent})
-    if work.is_traced or not work.uses("intents") or max(work.blamed.values(), default=0) < 2:
-        return
-    work.is_traced = True
-    if not work.attempts.left:
-        return
-    work.blamed.clear()
-    work.intents = _intents(work, critic.advice(verdict, work.intents))
-    work.is_fresh = True
+            return False
+        trace_back(work, verdict)
+    return False
 
 
 # --- the end ----------------------------------------------------------------------------------------
