@@ -22,7 +22,7 @@ from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Pol
 
 if TYPE_CHECKING:
     from sqlrag_dspy.index import Index, SyncReport
-    from sqlrag_dspy.link import Linker, ValueStore
+    from sqlrag_dspy.link import Linker, SchemaIndex, ValueStore
     from sqlrag_dspy.source import Source
 
 PATIENCE = 120.0
@@ -75,6 +75,15 @@ class Database:
         if self.policy is not None:
             synonyms = {name: self._shown(name, also) for name, also in synonyms.items()}
         return Linker(self.catalog, self.values(), synonyms=synonyms, today=self.today)
+
+    @cached_property
+    def schema_index(self) -> SchemaIndex:
+        """The tables of this database, to be found by what a question asks."""
+        from sqlrag_dspy.link import SchemaIndex
+        from sqlrag_dspy.program.encoder import multilingual
+
+        synonyms = {name: self._shown(name, table.synonyms) for name, table in self.settings.tables.items()}
+        return SchemaIndex(self.catalog, multilingual, values=self.linker.values, synonyms=synonyms)
 
     def _shown(self, name: str, synonyms: Mapping[str, list[str]]) -> dict[str, list[str]]:
         """Other words for what the session sees of a table: those for the rest are not recognised."""

@@ -5,7 +5,6 @@ What a model names and the schema lacks is dropped; what the question itself nam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,9 @@ import dspy
 from sqlrag_dspy.program.signatures import LinkSchema
 from sqlrag_dspy.program.team.typed import Intent, SchemaLinks, numbered
 from sqlrag_dspy.types import Catalog, Links
+
+JOINS = 12
+"""Join conditions that are told."""
 
 
 @dataclass(frozen=True)
@@ -77,34 +79,12 @@ def _owner(name: str, catalog: Catalog) -> str | None:
     return table.name
 
 
-def connected(tables: Sequence[str], catalog: Catalog) -> tuple[str, ...]:
-    """The tables with those that lie between them along the foreign keys, the given ones first."""
-    neighbours: dict[str, set[str]] = {table.name: set() for table in catalog.tables}
-    for table in catalog.tables:
-        for key in table.foreign_keys:
-            if key.table in neighbours:
-                neighbours[table.name].add(key.table)
-                neighbours[key.table].add(table.name)
-    joined = dict.fromkeys(name for name in tables if name in neighbours)
-    for target in list(joined)[1:]:
-        joined.update(dict.fromkeys(_path(next(iter(joined)), target, neighbours)))
-    return tuple(joined)
+def connected(linked: Linked, catalog: Catalog) -> Linked:
+    """The tables with those that lie between them, and how they join: as the schema says, else as it was said."""
+    from sqlrag_dspy.link import join_paths
 
-
-def _path(start: str, target: str, neighbours: dict[str, set[str]]) -> list[str]:
-    """A shortest way between two tables, both included; [] when there is none."""
-    came: dict[str, str] = {start: start}
-    frontier = [start]
-    while frontier and target not in came:
-        reached = []
-        for name in frontier:
-            for other in sorted(neighbours[name] - came.keys()):
-                came[other] = name
-                reached.append(other)
-        frontier = reached
-    if target not in came:
-        return []
-    way = [target]
-    while way[-1] != start:
-        way.append(came[way[-1]])
-    return way
+    paths = join_paths(catalog, linked.tables)
+    between = [name for path in paths for name in path.through]
+    joins = dict.fromkeys(f"join: {join}" for path in paths for join in path.joins)
+    kept = [note for note in linked.notes if not (joins and note.startswith("join: "))]
+    return Linked(tuple(dict.fromkeys([*linked.tables, *between])), (*kept, *list(joins)[:JOINS]))

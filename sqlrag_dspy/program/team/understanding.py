@@ -10,6 +10,9 @@ from sqlrag_dspy.program.team.linking import Linked, connected
 from sqlrag_dspy.program.team.statements import Work
 from sqlrag_dspy.program.team.typed import Intent, numbered
 
+MOST = 20
+"""Tables that are proposed."""
+
 
 def takes_hops(intents: Sequence[Intent]) -> bool:
     """Whether some of what is asked is computed from rows and some read in texts."""
@@ -84,11 +87,15 @@ def link(work: Work) -> Linked | None:
     if not linked.tables:
         inquiry.fail("schema", "the model linked no table of the schema; all proposed ones are shown")
         return Linked(proposed)
-    return Linked(connected(linked.tables, catalog), linked.notes)
+    return connected(linked, catalog)
 
 
 def propose(work: Work) -> tuple[str, ...]:
-    """The tables that may be needed: those that the question names, then the rest."""
-    catalog = work.inquiry.database.catalog
-    named = {link.table for link in work.inquiry.links.chosen}
-    return tuple(table.name for table in sorted(catalog.tables, key=lambda table: table.name not in named))
+    """At most `MOST` tables that may be needed, the likeliest first."""
+    inquiry = work.inquiry
+    catalog = inquiry.database.catalog
+    named = tuple(dict.fromkeys(link.table for link in inquiry.links.chosen if link.table))
+    if len(catalog.tables) > MOST:
+        texts = dict.fromkeys([inquiry.question, *(intent.told() for intent in work.intents)])
+        return inquiry.database.schema_index.relevant(list(texts), most=MOST)
+    return tuple(dict.fromkeys([*named, *(table.name for table in catalog.tables)]))

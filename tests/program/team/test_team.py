@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 from scripted_lm import TOKENS, scripted
 from team_shop import APPROVED, INTENTS, MISSPELT, OTHER, QUESTION, RIGHT, WELL, WRONG, refused
+
+from sqlrag_dspy.program import open_database
 
 ALL = ["route", "intents", "coverage", "linked", "sql", "verdict", "told"]
 """Every stage once."""
@@ -123,8 +129,34 @@ def test_a_fault_that_stays_with_an_intent_is_the_intents(ask):
 def test_two_tables_bring_those_between_them(ask):
     linked = json.dumps({"tables": ["customers", "order_lines", "invoices"]})
     _, script = ask(linked=linked)
+    assert script.asked[4] == "sql"
     schema = script.prompts[4].rpartition("[[ ## database_schema ## ]]")[2]
     assert all(f"table {name} (" in schema for name in ("customers", "orders", "order_lines"))
+    assert "join: order_lines.order_id = orders.id" in script.prompts[4]
+    assert "join: orders.customer_id = customers.id" in script.prompts[4]
+
+
+def test_of_many_tables_the_likeliest_are_proposed(shop, program, tmp_path):
+    path = tmp_path / "wide.db"
+    shutil.copy(shop.settings.source.removeprefix("sqlite:///"), path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for number in range(40):
+            connection.execute(
+                f"CREATE TABLE machine_{number} (id INTEGER PRIMARY KEY, torque REAL, bolts INTEGER)"
+            )
+    settings = shop.settings.model_copy(
+        update={"source": f"sqlite:///{path}", "store": str(tmp_path / "store")}
+    )
+    lm = scripted(**WELL)
+    made = program(lm=lm, depth="team")
+    with closing(open_database(settings)) as wide:
+        made.databases = {"wide": wide}
+        answer = made.ask(QUESTION)
+    proposed = re.findall(r"^table (\w+) ", lm.script.prompts[3], re.MULTILINE)
+    assert "customers" in proposed
+    assert len(proposed) <= 20
+    assert re.findall(r"^table (\w+) ", lm.script.prompts[4], re.MULTILINE) == ["customers"]
+    assert answer.rows == [[10]]
 
 
 @pytest.mark.parametrize(
