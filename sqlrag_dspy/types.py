@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 Value = str | int | float | bool | None
 """A JSON value: dates and timestamps are ISO text, decimals are floats, bytes and NaN never appear."""
@@ -188,6 +188,17 @@ class RowReader(Protocol):
         self, table: str, columns: Sequence[str], keys: Sequence[Key] | None = None
     ) -> Iterator[tuple[Value, ...]]:
         """The named columns of every row, or of the rows with those keys, as clean JSON values."""
+        ...
+
+
+@runtime_checkable
+class DigestReader(RowReader, Protocol):
+    """A source that can also tell which rows changed without handing over their texts."""
+
+    def digests(
+        self, table: str, columns: Sequence[str], digested: Sequence[str], keys: Sequence[Key] | None = None
+    ) -> Iterator[tuple[Value, ...]]:
+        """What `scan` gives, and behind each row a text that differs when the columns `digested` do."""
         ...
 
 

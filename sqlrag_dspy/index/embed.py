@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -126,11 +127,26 @@ def _load_wordllama() -> EmbedFunction:
 
     def encode(texts: list[str]) -> Vectors:
         vectors = np.zeros((len(texts), embedding.shape[1]), dtype=np.float32)
-        for at, encoded in enumerate(tokenizer.encode_batch(texts, add_special_tokens=False)):
-            if encoded.ids:
-                rows = embedding[np.minimum(encoded.ids, len(embedding) - 1)]
-                vectors[at] = rows.astype(np.float32).mean(axis=0)
+        ids = [encoded.ids for encoded in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        for start in range(0, len(texts), _BATCH):
+            filled = [at for at in range(start, min(start + _BATCH, len(texts))) if ids[at]]
+            if filled:
+                vectors[filled] = means([ids[at] for at in filled])
         return vectors
+
+    def means(ids: list[list[int]]) -> Vectors:
+        """The mean of each text's tokens. The rows of several texts are read in one step: small steps wait for
+        their turn among threads."""
+        lengths = [len(own) for own in ids]
+        tokens = np.minimum(np.fromiter(chain.from_iterable(ids), np.int64, sum(lengths)), len(embedding) - 1)
+        rows = embedding[tokens].astype(np.float32)
+        found = np.empty((len(ids), rows.shape[1]), dtype=np.float32)
+        end = 0
+        for at, length in enumerate(lengths):
+            np.add.reduce(rows[end : end + length], axis=0, out=found[at])
+            end += length
+        found /= np.array(lengths, dtype=np.float32)[:, None]
+        return found
 
     return encode
 
@@ -158,7 +174,16 @@ def _load_fastembed(model: str) -> EmbedFunction:
     from fastembed import TextEmbedding  # type: ignore[import-not-found,unused-ignore]
 
     encoder = TextEmbedding(model)
-    return lambda texts: np.array(list(encoder.embed(texts)))
+
+    def encode(texts: list[str]) -> Vectors:
+        # It pads every batch to its longest text, so texts of one length go together.
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        found = np.array(list(encoder.embed([texts[at] for at in order])), dtype=np.float32)
+        vectors = np.empty_like(found)
+        vectors[order] = found
+        return vectors
+
+    return encode
 
 
 def _load_litellm(model: str) -> EmbedFunction:

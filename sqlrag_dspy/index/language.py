@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORDS = {
     "en": "the of and to in is that for it with was on are be this have from or by not but what which who "
@@ -89,22 +90,39 @@ def detect(text: str, limit: int = 2000) -> str | None:
     Foreign letters decide first; otherwise each common word votes for its languages, less when many share it.
     """
     head = text[:limit]
-    letters = sum(map(str.isalpha, head)) or 1
-    for language, pattern in _LETTERS:
-        if len(pattern.findall(head)) > 0.2 * letters:
-            return language
+    if not head.isascii():
+        letters = sum(map(str.isalpha, head)) or 1
+        for language, pattern in _LETTERS:
+            if len(pattern.findall(head)) > 0.2 * letters:
+                return language
     votes = dict.fromkeys(_PROFILES, 0.0)
-    for word in _WORD.findall(head.casefold()):
-        if word in _SHARED:
-            for language, words in _PROFILES.items():
-                if word in words:
-                    votes[language] += 1 / _SHARED[word]
-    for language, pattern in _MARKS.items():
-        votes[language] += _MARK_VOTE * len(pattern.findall(head.casefold()))
+    marks = dict.fromkeys(_MARKS, 0)
+    for stretch in head.casefold().split():
+        spoken, marked = _signs(stretch)
+        for language, vote in spoken:
+            votes[language] += vote
+        for language, count in marked:
+            marks[language] += count
+    for language, count in marks.items():
+        votes[language] += _MARK_VOTE * count
     best, second = sorted(votes.values(), reverse=True)[:2]
     if best < 0.5 or best < 1.2 * second:
         return None
     return max(votes, key=lambda language: votes[language])
+
+
+@lru_cache(maxsize=1 << 15)
+def _signs(stretch: str) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[str, int], ...]]:
+    """What a stretch without spaces says: votes of its words, in order, and how many marks of each language."""
+    spoken = [
+        (language, 1 / _SHARED[word])
+        for word in _WORD.findall(stretch)
+        if word in _SHARED
+        for language, words in _PROFILES.items()
+        if word in words
+    ]
+    marks = [(language, len(pattern.findall(stretch))) for language, pattern in _MARKS.items()]
+    return tuple(spoken), tuple((language, count) for language, count in marks if count)
 
 
 def majority(languages: Iterable[str | None], share: float = 0.8) -> str | None:

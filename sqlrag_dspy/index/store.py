@@ -37,7 +37,7 @@ CREATE TABLE tables(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT
 CREATE TABLE vectors(table_id INTEGER NOT NULL, embedder TEXT NOT NULL, file TEXT NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY (table_id, embedder)) WITHOUT ROWID;
 CREATE TABLE rows(id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, key TEXT NOT NULL, hashes TEXT NOT NULL,
-  language TEXT, UNIQUE (table_id, key));
+  language TEXT, digest TEXT, UNIQUE (table_id, key));
 CREATE TABLE chunks(table_id INTEGER NOT NULL, id INTEGER NOT NULL, row INTEGER NOT NULL,
   col INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, dead INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (table_id, id)) WITHOUT ROWID;
@@ -237,8 +237,11 @@ def open_for_writing(store: Path, *, rebuild: bool = False) -> sqlite3.Connectio
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
             set_meta(connection, "format", FORMAT)
-        elif not rebuild:
-            check_format(connection, store)
+        else:
+            if not rebuild:
+                check_format(connection, store)
+            if "digest" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(rows)")}:
+                connection.execute("ALTER TABLE rows ADD COLUMN digest TEXT")
         connection.execute(_LATER)
     except sqlite3.DatabaseError as error:
         connection.close()

@@ -48,11 +48,13 @@ def sync(
     embed_functions: Mapping[str, EmbedFunction] | None = None,
     lender: Path | None = None,
     patience: float = 0.0,
+    state: str | None = None,
 ) -> SyncReport:
     """Brings the index in `store_path` up to date with the rows of `tables`; other tables leave it.
 
     `progress` is called with (rows read, rows expected). Texts that the store `lender` holds too are not embedded
-    again. `patience`: seconds to wait for another process that is writing. A changed key, text column or
+    again. `patience`: seconds to wait for another process that is writing. `state` names the
+    state of the source: a table that was synced in that state is not read. A changed key, text column or
     embedder rebuilds the table. Raises IndexUnusable when two rows share a key, another process is writing, or
     the folder or the index is broken; the previous generation then still serves.
     """
@@ -65,12 +67,14 @@ def sync(
         written: list[Path] = []
         try:
             totals = _sync_tables(
-                connection, store_path, reader, tables, encoders, rebuild, progress, written, lender
+                connection, store_path, reader, tables, encoders, rebuild, progress, written, lender, state
             )
             generation = store.meta(connection, "generation") or 0
             if totals.is_dirty:
                 generation += 1
                 store.set_meta(connection, "generation", generation)
+            if totals.is_dirty or totals.is_noted or state != store.meta(connection, "state"):
+                store.set_meta(connection, "state", state)
                 connection.execute("COMMIT")
             else:
                 connection.execute("ROLLBACK")
@@ -129,8 +133,10 @@ def _sync_tables(
     progress: Callable[[int, int], None] | None,
     written: list[Path],
     lender: Path | None,
+    state: str | None,
 ) -> Totals:
     totals = Totals()
+    is_unchanged = state is not None and state == store.meta(connection, "state")
     names = [encoder.name for encoder in encoders]
     kept = {table.name for table in tables}
     known = {
@@ -161,6 +167,9 @@ def _sync_tables(
             id_ = int(cursor.lastrowid or 0)
             lexical.create(connection, id_)
             totals.is_dirty = True
+        elif is_unchanged:
+            totals.leave(connection, id_)
+            continue
         lent = Lender(lender, table.name, names)
         work = TableSync(connection, folder, reader, spec, id_, encoders, written, lent)
         work.run(lambda seen: progress and progress(seen, max(expected, seen)), totals)

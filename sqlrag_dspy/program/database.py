@@ -29,6 +29,8 @@ PATIENCE = 120.0
 """Seconds to wait for another process that makes the index of the same session."""
 MANY = 10_000_000
 """More keys than any selection has."""
+VALUES, VALUES_STAMP = "values.json", "values.stamp.json"
+"""The stored values, and what the source looked like when they were read."""
 SYNCED = "synced.json"
 """What the source looked like at the last sync."""
 STALE = "the data changed since the index was built; 'sqlrag index' brings it up to date"
@@ -96,22 +98,27 @@ class Database:
         """The stored values that questions may name, kept in the store until the data change."""
         from sqlrag_dspy.link import ValueStore
 
-        path, stamp_path = self.store / "values.json", self.store / "values.stamp.json"
-        stamp = self._stamp()
-        if not refresh and path.is_file() and stamp_path.is_file():
-            try:
-                if json.loads(stamp_path.read_text(encoding="utf-8")) == stamp:
-                    return ValueStore.load(path, self.source.matching)
-            except (OSError, ValueError, SqlRagError):
-                pass  # a cache that cannot be read, or is of another version, is made again
+        path, stamp = self.store / VALUES, self._stamp()
+        if not refresh and self._has_values(stamp):
+            with suppress(OSError, ValueError, SqlRagError):
+                return ValueStore.load(path, self.source.matching)
+            # A cache that cannot be read, or is of another version, is made again.
         built = ValueStore.build(self.catalog, self.source.distinct, self.source.matching)
         try:
             self.store.mkdir(parents=True, exist_ok=True)
             built.save(path)
-            stamp_path.write_text(json.dumps(stamp), encoding="utf-8")
+            (self.store / VALUES_STAMP).write_text(json.dumps(stamp), encoding="utf-8")
         except OSError:
             pass  # a read-only folder costs the next start some time, nothing else
         return built
+
+    def _has_values(self, stamp: dict[str, Any]) -> bool:
+        """Whether the store keeps the stored values of this state of the source."""
+        try:
+            kept = json.loads((self.store / VALUES_STAMP).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return bool(kept == json.loads(json.dumps(stamp))) and (self.store / VALUES).is_file()
 
     def _stamp(self) -> dict[str, Any]:
         return {
@@ -216,13 +223,14 @@ class Database:
         from sqlrag_dspy.index import sync
 
         # Taken before the rows are read: a change in the middle of the sync then counts as one after it.
-        stamp = self._stamp()
+        stamp, state = self._stamp(), self.source.state
         report = sync(
             self.store, self.source, self.text_tables, self.settings.embedder,
             rebuild=rebuild, progress=progress, embed_functions=embed_functions(self.settings),
-            lender=self.lender, patience=PATIENCE if self.policy is not None else 0.0,
+            lender=self.lender, patience=PATIENCE if self.policy is not None else 0.0, state=state,
         )  # fmt: skip
-        self.values(refresh=True)
+        if rebuild or not self._has_values(stamp):
+            self.values(refresh=True)
         with suppress(OSError):
             (self.store / SYNCED).write_text(json.dumps(stamp), encoding="utf-8")
         self.__dict__.pop("index", None)

@@ -32,7 +32,8 @@ class Place:
     def stamp(self) -> list[list[int]]:
         """Size and modification time of the file and of its write-ahead log: what tells a changed file."""
         found = []
-        for path in (self.path, self.path.with_name(self.path.name + "-wal")):
+        log = "-wal" if self.kind == "sqlite" else ".wal"
+        for path in (self.path, self.path.with_name(self.path.name + log)):
             if path.is_file():
                 status = path.stat()
                 found.append([status.st_size, status.st_mtime_ns])

@@ -13,6 +13,7 @@ import json
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 CACHE_FORMAT = 5
 """Raised when profiles or views change meaning, so that older cache files are not used."""
+
+SETTLED = 2.0
+"""Seconds after which a file's time of change tells it from a later one; file systems count in steps."""
 
 
 class Source:
@@ -56,6 +60,7 @@ class Source:
         self.policy = policy
         self._write_condition = write_condition
         self._built: Built | None = None
+        self._built_from = ""
         self._lock = threading.Lock()
         self._engine = Engine(self.place, limits)
         self._engine.start()
@@ -85,10 +90,24 @@ class Source:
 
         Texts are verbatim but for bytes that are not UTF-8, which read as U+FFFD. Raises SourceError.
         """
+        return self._read(table, columns, keys)
+
+    def digests(
+        self, table: str, columns: Sequence[str], digested: Sequence[str], keys: Sequence[Key] | None = None
+    ) -> Iterator[tuple[Value, ...]]:
+        """What `scan` gives, and behind each row a digest of its columns `digested`, worked out beside the data.
+
+        Equal digests are equal values (but for a chance of one in 2**64). Raises SourceError.
+        """
+        return self._read(table, columns, keys, digested)
+
+    def _read(
+        self, table: str, columns: Sequence[str], keys: Sequence[Key] | None, digested: Sequence[str] = ()
+    ) -> Iterator[tuple[Value, ...]]:
         built = self._ready()
         found = scanning.table_of(built.catalog, table)
-        rows = scanning.scan(self._engine, found, built.reading(found.name), columns, keys)
-        return self._translated(rows)
+        reading = built.reading(found.name)
+        return self._translated(scanning.scan(self._engine, found, reading, columns, keys, digested))
 
     def _translated(self, rows: Iterator[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
         try:
@@ -126,17 +145,30 @@ class Source:
     def _ready(self) -> Built:
         with self._lock:
             if self._built is None:
+                self._built_from = self._stamp()
                 self._built = self._cached()
             if self._built is None:
                 # Taken before reading: a change while profiling makes the cache stale, not wrong.
-                stamp = self._stamp()
+                self._built_from = self._stamp()
                 # Profiling keeps a temporary table in the worker that it asks.
                 with self._engine.pinned():
                     self._built = build(self._engine, self._settings, self.policy, self._write_condition)
-                self._keep(self._built, stamp)
+                self._keep(self._built, self._built_from)
             self._engine.prepare = self._built.views
             self._engine.views = tuple(reading.table for reading in self._built.readings)
             return self._built
+
+    @property
+    def state(self) -> str | None:
+        """What tells the data, and how they are read, from any others: equal states, equal rows.
+
+        None when the file changed since it was profiled, or a moment ago: then another change may follow that its
+        time does not tell.
+        """
+        self._ready()
+        newest = max((modified for _, modified in self.place.stamp), default=0)
+        is_settled = time.time_ns() - newest >= SETTLED * 1_000_000_000
+        return self._built_from if is_settled and self._built_from == self._stamp() else None
 
     # --- the cache file ---
 

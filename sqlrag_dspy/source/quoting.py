@@ -5,6 +5,8 @@ Leaves out SQL from outside: that is checked elsewhere and runs as it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _TAIL = "[89AB]."
 # Pairs of hexadecimal digits: every well-formed UTF-8 sequence (RFC 3629), in runs; else one stray byte.
 _VALID = "|".join(
@@ -74,3 +76,10 @@ def number(expression: str) -> str:
 def clean_or_hex(expression: str) -> str:
     """The text when its bytes are UTF-8, else its bytes in hexadecimal: for columns of binary values."""
     return f"COALESCE({strict(expression)}, lower(hex(encode({expression}))))"
+
+
+def digest(expressions: Sequence[str]) -> str:
+    """A digest of the values, 32 hexadecimal digits; NULL, the empty text and where one value ends all count."""
+    texts = [f"CAST({expression} AS VARCHAR)" for expression in expressions]
+    parts = ", ".join(f"COALESCE(length({part}) || ':' || {part}, '-')" for part in texts)
+    return f"md5(concat({parts}))"

@@ -38,13 +38,16 @@ class Reading:
             items.append(f"CAST({self.rowid} AS BIGINT) AS rowid")
         return f"CREATE OR REPLACE VIEW {quoting.name(self.table)} AS SELECT {', '.join(items)} FROM {self.relation}"
 
-    def part(self, names: Sequence[str], where: str = "", then: str = "") -> str:
+    def part(
+        self, names: Sequence[str], where: str = "", then: str = "", digested: Sequence[str] = ()
+    ) -> str:
         """A select of the columns, then the row number, of the rows that a condition in SQLite's SQL leaves.
 
-        `then` follows the condition: an order and a limit.
+        `then` follows the condition: an order and a limit. A digest of the columns `digested`, if any, stands
+        before the row number.
         """
         expressions, masks = dict(self.columns), dict(self.masks)
-        read = [name for name in dict.fromkeys(names) if name in expressions]
+        read = [name for name in dict.fromkeys((*names, *digested)) if name in expressions]
         inner = ", ".join([*(quoting.name(name) for name in read), 'rowid AS "rowid"'])
         wanted = " AND ".join(f"({part})" for part in (self.condition, where) if part)
         found = f"SELECT {inner} FROM {quoting.name(self.table)}{f' WHERE {wanted}' if wanted else ''} {then}"
@@ -54,6 +57,8 @@ class Reading:
             source = f"(SELECT {', '.join([*shown, 'rowid'])} FROM {source})"
         number = "CAST(rowid AS BIGINT)"
         items = [expressions.get(name, number) for name in names]
+        if digested:
+            items.append(quoting.digest([expressions.get(name, number) for name in digested]))
         return f"SELECT {', '.join([*items, number])} FROM {source}"
 
 

@@ -41,32 +41,53 @@ def _columns(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def scan(
-    engine: Engine, table: Table, reading: Reading, columns: Sequence[str], keys: Sequence[Key] | None
+    engine: Engine,
+    table: Table,
+    reading: Reading,
+    columns: Sequence[str],
+    keys: Sequence[Key] | None,
+    digested: Sequence[str] = (),
 ) -> Iterator[tuple[Value, ...]]:
-    """The columns of every row in stored order, or of the rows with those keys, in no given order."""
-    names = _columns(table, columns)
+    """The columns of every row in stored order, or of the rows with those keys, in no given order.
+
+    With `digested`, a digest of those columns follows.
+    """
+    names, digested = _columns(table, columns), _columns(table, digested)
     if keys is None:
-        yield from _all(engine, table, reading, names)
+        yield from _all(engine, table, reading, names, digested)
         return
     unique = list(dict.fromkeys(keys))
     for start in range(0, len(unique), KEY_BATCH):
-        yield from _some(engine, table, reading, names, unique[start : start + KEY_BATCH])
+        yield from _some(engine, table, reading, names, unique[start : start + KEY_BATCH], digested)
+
+
+def _items(names: Sequence[str], digested: Sequence[str]) -> str:
+    """What to select from a table's view."""
+    items = [quoting.name(name) for name in names]
+    if digested:
+        items.append(quoting.digest([quoting.name(name) for name in digested]))
+    return ", ".join(items) or "1"
 
 
 def _some(
-    engine: Engine, table: Table, reading: Reading, names: Sequence[str], keys: Sequence[Key]
+    engine: Engine,
+    table: Table,
+    reading: Reading,
+    names: Sequence[str],
+    keys: Sequence[Key],
+    digested: Sequence[str],
 ) -> Iterator[tuple[Value, ...]]:
     # A masked key is not what is stored: asked of SQLite, it would tell which values are.
     is_masked = any(name in table.key for name, _ in reading.masks)
     condition = keys_condition(table.key, keys) if reading.is_partial and not is_masked else None
     if condition is not None:
-        rows = engine.trusted(reading.part(names, condition))
+        rows = engine.trusted(reading.part(names, condition, digested=digested))
         if len(rows) >= len(keys):
             yield from (tuple(row[:-1]) for row in rows)
             return
     # A key that SQLite did not find may be stored as something that reads like it (text in a number column).
     where, params = _where_keys(table, keys)
-    items = ", ".join(quoting.name(name) for name in names) or "1"
+    items = _items(names, digested)
     for row in engine.trusted(f"SELECT {items} FROM {quoting.name(table.name)} WHERE {where}", params):
         yield tuple(row)
 
@@ -98,15 +119,17 @@ def _kind(table: Table, name: str) -> str:
     return kinds.get(found, "VARCHAR")
 
 
-def _all(engine: Engine, table: Table, reading: Reading, names: Sequence[str]) -> Iterator[tuple[Value, ...]]:
+def _all(
+    engine: Engine, table: Table, reading: Reading, names: Sequence[str], digested: Sequence[str]
+) -> Iterator[tuple[Value, ...]]:
     length = sum(column.profile.mean_length for name in names if (column := table.column(name)))
     size = max(1, min(PAGE_ROWS, int(PAGE_BYTES / (length + 16 * len(names) + 1))))
-    items = ", ".join(quoting.name(name) for name in names) or "1"
+    items = _items(names, digested)
     start, last = 0, -(2**63)
     while True:
         if reading.is_partial:
             after = f"rowid > {last}" if last > -(2**63) else ""
-            rows = engine.trusted(reading.part(names, after, f"ORDER BY rowid LIMIT {size}"))
+            rows = engine.trusted(reading.part(names, after, f"ORDER BY rowid LIMIT {size}", digested))
             yield from (tuple(row[:-1]) for row in rows)
             last = rows[-1][-1] if rows else last
         else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from itertools import islice
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -144,3 +146,48 @@ def test_scan_gives_what_a_query_gives_whatever_is_stored(tmp_path_factory, kind
         assert tuple(sorted(by_key, key=lambda row: row[0])) == queried
         assert len(queried) == len(values)
         assert sum(v is None for v in values) <= sum(v is None for _, v in queried)
+
+
+VALUES = st.one_of(
+    st.none(), st.text(st.characters(codec="utf-8"), max_size=4), st.sampled_from(["", "-", "1:", "a"])
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20))
+def test_digests_are_equal_for_equal_rows_alone(make, rows):
+    rows = [tuple(v.replace("\x00", "") if v else v for v in row) for row in rows]
+    source = make(
+        "CREATE TABLE doc (id INTEGER PRIMARY KEY, a TEXT, b TEXT);"
+        "CREATE VIEW shown AS SELECT id, a, b FROM doc",
+        {"INSERT INTO doc (a, b) VALUES (?, ?)": rows},
+        name=f"{uuid4().hex}.db",
+    )
+    told = [digest for _, digest in source.digests("doc", ["id"], ["a", "b"])]
+    assert len(set(told)) == len(set(rows))
+    # The same row has the same digest however it is read: by key, or through a view.
+    by_key = dict(source.digests("doc", ["id"], ["a", "b"], [(1,), (2,)]))
+    assert by_key == {1: told[0], 2: told[1]}
+    assert [digest for _, digest in source.digests("shown", ["id"], ["a", "b"])] == told
+    assert [row[:2] for row in source.digests("doc", ["a", "b"], ["id"])] == rows
+
+
+def test_the_state_tells_a_changed_file(make):
+    source = make(
+        "CREATE TABLE doc (id INTEGER PRIMARY KEY, a TEXT)", {"INSERT INTO doc VALUES (?,?)": [(1, "x")]}
+    )
+    path = Path(source.url.removeprefix("sqlite:///"))
+    assert source.state is None  # it has just been written: the next change may have the same time
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    first, second = (open_source(str(path), limits=Limits()) for _ in range(2))
+    assert first.state == second.state is not None
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO doc VALUES (2, 'y')")
+    connection.commit()
+    connection.close()
+    os.utime(path, (1_600_000_100, 1_600_000_100))
+    assert first.state is None  # what it knows of the columns is older than the file
+    with open_source(str(path), limits=Limits()) as third:
+        assert third.state not in (None, second.state)
+    first.close()
+    second.close()

@@ -1,0 +1,160 @@
+"""A table's rows as the index compares them: their texts, what introduces them, their filter values, and hashes.
+
+Where the source can tell by digests which rows changed, only those are handed over. Leaves out what is done
+with a changed row (`table_sync`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from sqlrag_dspy.errors import IndexUnusable
+from sqlrag_dspy.index import store
+from sqlrag_dspy.types import DigestReader, Key, RowReader, Value
+
+CONTEXT_LENGTH = 300
+"""Characters of a row's short texts that go in front of each of its chunks, at most."""
+FEW = 0.1
+"""Share of the rows up to which changed ones are asked for by their keys."""
+PAGE = 2_000
+"""Changed rows asked for at once."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row as read; `digest` is the source's own, None when it gives none."""
+
+    key: str
+    texts: tuple[str, ...]
+    contexts: tuple[str, ...]
+    filters: tuple[Value, ...]
+    hashes: tuple[str, ...]
+    digest: str | None = None
+
+    @property
+    def filter_text(self) -> str:
+        return " . ".join(value for value in self.filters if isinstance(value, str))
+
+
+def read_rows(reader: RowReader, spec: store.Spec, keys: Sequence[Key] | None = None) -> Iterator[Row]:
+    """All rows of a table, or those with these keys, ready to compare with what the index knows of them."""
+    columns = spec.columns
+    if isinstance(reader, DigestReader):
+        for *read, digest in reader.digests(spec.name, columns, columns, keys):
+            yield _row(spec, dict(zip(columns, read)), str(digest))
+    else:
+        for values in reader.scan(spec.name, columns, keys):
+            yield _row(spec, dict(zip(columns, values)), None)
+
+
+def _row(spec: store.Spec, row: Mapping[str, Value], digest: str | None) -> Row:
+    texts = tuple(_text(row[name]) for name in spec.text)
+    contexts = tuple(
+        " . ".join(t for c in spec.context if c != name and (t := _text(row[c]).strip()))[:CONTEXT_LENGTH]
+        for name in spec.text
+    )
+    filters = tuple(row[name] for name in spec.filters)
+    hashes = [_hash(text, context) if text.strip() else "" for text, context in zip(texts, contexts)]
+    key = store.key_json(tuple(row[name] for name in spec.key))
+    return Row(key, texts, contexts, filters, (*hashes, _hash(json.dumps(filters))), digest)
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _hash(*parts: str) -> str:
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The keys of all rows that were seen, and the rows among them that may have changed."""
+
+    seen: dict[str, None]
+    rows: Iterator[Row]
+
+
+def compare(reader: RowReader, spec: store.Spec, known: Mapping[str, str | None]) -> Comparison:
+    """The rows whose digests are not those of `known` (key -> digest).
+
+    `seen` is complete when `rows` has been read to its end. Raises IndexUnusable when two rows share a key.
+    """
+    seen: dict[str, None] = {}
+    if not known or not isinstance(reader, DigestReader):
+        return Comparison(seen, _all_rows(reader, spec, known, seen))
+    count = 0
+    changed: dict[str, Key] = {}
+    for *values, digest in reader.digests(spec.name, spec.key, spec.columns):
+        key: Key = tuple(values)
+        name = store.key_json(key)
+        if name in seen:
+            changed[name] = key  # read again by its key, which tells a moved row from two rows
+        seen[name] = None
+        count += 1
+        if digest is None or known.get(name) != digest:
+            changed[name] = key
+    if len(changed) > FEW * count or any(None in key for key in changed.values() if isinstance(key, tuple)):
+        seen.clear()
+        return Comparison(seen, _all_rows(reader, spec, known, seen))
+    return Comparison(seen, _some_rows(reader, spec, known, seen, changed))
+
+
+def _some_rows(
+    reader: RowReader,
+    spec: store.Spec,
+    known: Mapping[str, str | None],
+    seen: dict[str, None],
+    changed: Mapping[str, Key],
+) -> Iterator[Row]:
+    keys = list(changed.values())
+    found: set[str] = set()
+    for start in range(0, len(keys), PAGE):
+        for row in read_rows(reader, spec, keys[start : start + PAGE]):
+            if row.key in found:
+                raise _shared(spec, row.key)
+            found.add(row.key)
+            yield row
+    missing = changed.keys() - found
+    if missing:
+        # Gone in between, or a key that does not find its row (a float, a text that was mended).
+        for name in missing:
+            del seen[name]
+        for row in read_rows(reader, spec):
+            if row.key in missing:
+                seen[row.key] = None
+                yield row
+
+
+def _all_rows(
+    reader: RowReader, spec: store.Spec, known: Mapping[str, str | None], seen: dict[str, None]
+) -> Iterator[Row]:
+    again: dict[str, Key] = {}
+    for row in read_rows(reader, spec):
+        if row.key in seen:
+            key = store.key_of(row.key)
+            again[row.key] = key if isinstance(key, tuple) else (key,)
+            continue
+        seen[row.key] = None
+        if row.digest is None or known.get(row.key) != row.digest:
+            yield row
+    if again:
+        # A row that was replaced while the table was read is met twice; two rows with one key stay two.
+        found: set[str] = set()
+        for row in read_rows(reader, spec, list(again.values())):
+            if row.key in found:
+                raise _shared(spec, row.key)
+            found.add(row.key)
+            yield row
+        for name in again.keys() - found:
+            raise _shared(spec, name)
+
+
+def _shared(spec: store.Spec, key: str) -> IndexUnusable:
+    return IndexUnusable(
+        f"two rows of {spec.name} have the key {', '.join(spec.key)} = {key}; set a "
+        f"key that tells rows apart under [tables.{spec.name}] in sqlrag.toml"
+    )
