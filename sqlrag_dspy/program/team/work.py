@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlrag_dspy.errors import QueryFailed
+from sqlrag_dspy.program.features import tokens
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
@@ -17,8 +18,8 @@ from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import execute
 from sqlrag_dspy.program.team import agent
 from sqlrag_dspy.program.team.asking import ask
-from sqlrag_dspy.program.team.attempts import Attempt, Attempts, wrong
-from sqlrag_dspy.program.team.depth import DEPTHS, features
+from sqlrag_dspy.program.team.attempts import Attempt, Attempts
+from sqlrag_dspy.program.team.depth import DEPTHS, SHORT, features
 from sqlrag_dspy.program.team.reviewing import criticise, free_critique, trace_back
 from sqlrag_dspy.program.team.statements import Work, next_statement
 from sqlrag_dspy.program.team.understanding import intents_of, link, takes_hops
@@ -65,12 +66,13 @@ def _at_most(depth: Depth, most: Depth | None) -> Depth:
 def is_for_agent(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> bool:
     """Whether the question takes several hops: as told, or as its intents say where the router is torn.
 
-    Torn is between computing and searching: then a call to parse the intents is worth it.
+    Torn is between computing and searching: then, for a question long enough to ask two things, a call to parse
+    the intents is worth it.
     """
     if plan.route == "decline" or not can_ask(rag, inquiry):
         return False
-    is_torn = plan.split >= TORN and bool(inquiry.database.text_tables) and not rag.engine.is_brief
-    if rag.depth is not None or not is_torn:
+    is_torn = plan.split >= TORN and len(tokens(inquiry.masked)) > SHORT and not rag.engine.is_brief
+    if rag.depth is not None or not is_torn or not inquiry.database.text_tables:
         return rag.depth == "agent"
     plan.intents = intents_of(Work(rag, inquiry, plan, Attempts()))
     return takes_hops(plan.intents)
