@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlrag_dspy.link.lookalikes import copies
@@ -63,22 +63,35 @@ def join_paths(catalog: Catalog, tables: Iterable[str]) -> tuple[JoinPath, ...]:
     ...     print(" , ".join(map(str, path.joins)))
     orders.customer_id = customers.customer_id , order_lines.order_id = orders.order_id , order_lines.product_id = …
     """
-    wanted = list(dict.fromkeys(t.name for name in tables if (t := catalog.table(name)) is not None))
-    edges = _edges(catalog)
-    found: list[JoinPath] = []
-    joined: set[frozenset[str]] = set()
-    for table in wanted:
-        for join in edges[table]:
-            other = join.to_table if join.table == table else join.table
-            if join.table == table and other in wanted:
-                found.append(JoinPath(table, other, (join,)))
-                joined.add(frozenset((table, other)))
-    through_copies = set(copies(catalog)) - set(wanted)
-    for number, start in enumerate(wanted):
-        for path in _ways(edges, start, set(wanted[number + 1 :]), set(wanted), through_copies):
-            if frozenset((path.start, path.end)) not in joined:
-                found.append(path)
-    return tuple(found)
+    return JoinGraph(catalog, copies(catalog)).paths(tables)
+
+
+class JoinGraph:
+    """The references of a catalog, for many calls of `paths`; `copied` are the tables that copy another."""
+
+    def __init__(self, catalog: Catalog, copied: Collection[str]) -> None:
+        self._catalog = catalog
+        self._copied = frozenset(copied)
+        self._edges = _edges(catalog)
+
+    def paths(self, tables: Iterable[str]) -> tuple[JoinPath, ...]:
+        """As `join_paths`."""
+        wanted = list(
+            dict.fromkeys(t.name for name in tables if (t := self._catalog.table(name)) is not None)
+        )
+        found: list[JoinPath] = []
+        joined: set[frozenset[str]] = set()
+        for table in wanted:
+            for join in self._edges.get(table, ()):
+                if join.table == table and join.to_table in wanted:
+                    found.append(JoinPath(table, join.to_table, (join,)))
+                    joined.add(frozenset((table, join.to_table)))
+        avoided = self._copied - set(wanted)
+        for number, start in enumerate(wanted):
+            for path in _ways(self._edges, start, set(wanted[number + 1 :]), set(wanted), avoided):
+                if frozenset((path.start, path.end)) not in joined:
+                    found.append(path)
+        return tuple(found)
 
 
 def _edges(catalog: Catalog) -> dict[str, list[Join]]:
@@ -94,7 +107,7 @@ def _edges(catalog: Catalog) -> dict[str, list[Join]]:
 
 
 def _ways(
-    edges: dict[str, list[Join]], start: str, ends: set[str], given: set[str], copied: set[str]
+    edges: Mapping[str, Sequence[Join]], start: str, ends: set[str], given: set[str], copied: frozenset[str]
 ) -> Iterator[JoinPath]:
     """The cheapest way from `start` to each of `ends` over tables that are not given."""
     queue: list[tuple[float, int, str, tuple[Join, ...], tuple[str, ...]]] = [(0.0, 0, start, (), ())]
@@ -109,7 +122,7 @@ def _ways(
             yield JoinPath(start, here, joins, through)
         if (here in given and here != start) or len(joins) == MOST_STEPS:
             continue
-        for join in edges[here]:
+        for join in edges.get(here, ()):
             other = join.to_table if join.table == here else join.table
             if other not in seen:
                 order += 1

@@ -82,7 +82,10 @@ def _is_named_after(other: str, original: str) -> bool:
     return {stem(w) for w in name_words(original)} <= {stem(w) for w in name_words(other)}
 
 
-def is_asked(copy: str, original: str, said: frozenset[str]) -> bool:
-    """Whether the stemmed words of a question ask for the copy: by what its name adds to the original's."""
-    added = {stem(w) for w in name_words(copy)} - {stem(w) for w in name_words(original)}
-    return any(word in said or not said.isdisjoint(_MEANT.get(word, frozenset())) for word in added)
+def words_for(copy: str, original: str) -> frozenset[str]:
+    """The stemmed words by which a question asks for the copy: what its name adds to the original's, and the like.
+
+    A year is none of them: it is a date more often than a table.
+    """
+    added = {stem(w) for w in name_words(copy) if not w.isdigit()} - {stem(w) for w in name_words(original)}
+    return frozenset(added).union(*(_MEANT.get(word, frozenset()) for word in added))

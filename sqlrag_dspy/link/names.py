@@ -222,7 +222,7 @@ class Names:
 
     def _add_money(self, table: Table, column: Column, phrases: dict[str, float]) -> None:
         """Amounts of money are also named by their currency: "under 500 euros"."""
-        if any(c in _MONEY_CONCEPTS for key in phrases for c in load().concepts.get(key, ())):
+        if any(c in MONEY_CONCEPTS for key in phrases for c in load().concepts.get(key, ())):
             for _, synonym in load().synonyms(stem("money")):
                 self._add(synonym.key, Named(table.name, column.name, 0.72, "money"))
 
@@ -262,7 +262,7 @@ def _is_spanish_noun(word: str) -> bool:
     )
 
 
-_MONEY_CONCEPTS = frozenset(
+MONEY_CONCEPTS = frozenset(
     f"nouns.{name}"
     for name in [
         "price",

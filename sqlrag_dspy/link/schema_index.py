@@ -8,26 +8,24 @@ count once for a table, the more the fewer tables they speak of; an encoder may 
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sqlrag_dspy.link.join_paths import join_paths
-from sqlrag_dspy.link.lookalikes import copies, is_asked
+from sqlrag_dspy.link.join_paths import JoinGraph
+from sqlrag_dspy.link.lookalikes import copies, words_for
 from sqlrag_dspy.link.names import Names, name_words
-from sqlrag_dspy.link.text import STOPS, fold, phrase_key, stem, words
+from sqlrag_dspy.link.schema_words import SchemaWords
+from sqlrag_dspy.link.text import STOPS, fold, stem, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.types import Catalog, Table
 
 Encode = Callable[[list[str]], Any]
 """Texts to unit vectors, (n, dimension)."""
 
-_TABLE, _COLUMN, _VALUE, _PREFIX = 1.0, 0.7, 0.8, 0.45
-"""What a word is worth that names a table, a column, a stored value, or begins like a word of a name."""
 _LENT = 0.5
 """Share of its best neighbour's score that a table has too, over one reference; over two its square, and so on."""
 _STEPS = 3
@@ -36,6 +34,8 @@ _ALIKE = 0.4
 _SOFT = 1.0
 _MEANING = 2.0
 """What the nearness of a whole text to a whole table is worth beside a word."""
+_TEXTS = 0.5
+"""What a table with texts to search has beforehand: what nothing names may stand in them."""
 _COPY = 0.15
 """What is left of the score of a copy that is not asked for."""
 _LONGEST = 5
@@ -65,16 +65,17 @@ class SchemaIndex:
     ) -> None:
         self.catalog = catalog
         self._encode = encode
-        self._values = ValueStore.build(catalog, lambda *_: []) if values is None else values
-        self._names = Names(catalog, synonyms)
         self._place = {table.name: number for number, table in enumerate(catalog.tables)}
         self._original = copies(catalog)
+        self._copies = [
+            (self._place[copy], self._place[original], words_for(copy, original))
+            for copy, original in self._original.items()
+        ]
+        self._graph = JoinGraph(catalog, self._original)
         self._joined = _joined(catalog, self._original)
-        self._words = _words(catalog, self._original)
-        self._prefixes: dict[str, set[str]] = defaultdict(set)
-        for word, tables in self._words.items():
-            if len(word) >= 5:
-                self._prefixes[word[:5]].update(tables)
+        stored = ValueStore.build(catalog, lambda *_: []) if values is None else values
+        self._words = SchemaWords(catalog, Names(catalog, synonyms), stored, self._original)
+        self._has_texts = np.array([_TEXTS * bool(table.text_columns) for table in catalog.tables])
 
     def relevant(self, texts: Sequence[str], most: int = 20) -> tuple[str, ...]:
         """The names of up to `most` tables that the texts may need, the likeliest first.
@@ -94,38 +95,37 @@ class SchemaIndex:
         """The first `most` of the order, with room made for tables that connect the best ones."""
         seeds = order[: min(_SEEDS, most)]
         between = [
-            table
-            for path in join_paths(self.catalog, seeds)
-            if len(path.through) <= 2
-            for table in path.through
+            table for path in self._graph.paths(seeds) if len(path.through) <= 2 for table in path.through
         ]
         needed = [t for t in dict.fromkeys(between) if t not in seeds][: max(0, most // 4)]
         return tuple(dict.fromkeys([*seeds, *order[: most - len(needed)], *needed, *order]))[:most]
 
     def _scores(self, text: str) -> Scores:
         listed = words(fold(text[:4000]))
-        scores = self._by_words([word.text for word in listed])
+        texts = [word.text for word in listed]
+        plain = [number for number, word in enumerate(texts) if word not in STOPS]
+        worth = self._by_words(texts, plain)
+        scores = self._has_texts.copy()
         if self._encode is not None and listed:
-            near = np.asarray(self._vectors @ self._encode([text[:1000]])[0], dtype=np.float64)
+            vectors = np.asarray(self._encode([text[:1000], *(texts[number] for number in plain)]))
+            worth = np.maximum(worth, self._by_meaning(vectors[1:]))
+            near = np.asarray(self._vectors @ vectors[0], dtype=np.float64)
             scores += _MEANING * np.maximum(near - near.mean(), 0.0)
+        scores += worth.sum(axis=0)
         said = frozenset(stem(word.text) for word in listed)
-        unasked = []
-        for copy, original in self._original.items():
-            if is_asked(copy, original, said):
-                best = max(scores[self._place[copy]], scores[self._place[original]])
-                scores[self._place[copy]] = best + math.log(1 + len(self._place))
+        for copy, original, asked in self._copies:
+            if said.isdisjoint(asked):
+                scores[copy] *= _COPY
             else:
-                unasked.append(self._place[copy])
-        scores[unasked] *= _COPY
+                scores[copy] += scores[original]
         total = scores
         for _ in range(_STEPS):
             lent = np.array([max((w * total[n] for n, w in near), default=0.0) for near in self._joined])
             total = scores + _LENT * lent
         return total
 
-    def _by_words(self, texts: list[str]) -> Scores:
-        """What each table gets for the words of a text: for every word the best that it says of the table."""
-        plain = [number for number, word in enumerate(texts) if word not in STOPS]
+    def _by_words(self, texts: list[str], plain: list[int]) -> Scores:
+        """The best that each word says of each table, (words, tables); `plain` are the places of those that count."""
         row = {number: place for place, number in enumerate(plain)}
         best = np.zeros((len(plain), len(self._place)))
         for first in range(len(texts)):
@@ -133,58 +133,34 @@ class SchemaIndex:
                 covered = [row[number] for number in range(first, first + count) if number in row]
                 if not covered:
                     continue
-                for table, worth in self._told(texts[first : first + count]).items():
+                for table, worth in self._words.told(texts[first : first + count]).items():
                     place = self._place[table]
                     for number in covered:
                         best[number, place] = max(best[number, place], worth)
-        if self._encode is not None and plain:
-            best = np.maximum(best, self._softly([texts[number] for number in plain]))
-        out: Scores = best.sum(axis=0)
-        return out
+        return best
 
-    def _softly(self, asked: list[str]) -> Scores:
-        """What words say of tables by meaning alone, (words, tables)."""
-        assert self._encode is not None
+    def _by_meaning(self, asked: Any) -> Scores:
+        """What words, as unit vectors, say of tables by meaning alone, (words, tables)."""
         vectors, worth = self._meanings
-        near = np.asarray(self._encode(asked) @ vectors.T, dtype=np.float64)
+        near = np.asarray(asked @ vectors.T, dtype=np.float64)
         near = np.maximum(near - _ALIKE, 0.0) / (1 - _ALIKE)
         out = np.zeros((len(asked), len(self._place)))
         for number, line in enumerate(near):
-            for found in np.flatnonzero(line):
-                out[number] = np.maximum(out[number], _SOFT * line[found] * worth[found])
+            found = np.flatnonzero(line)
+            if len(found):
+                out[number] = _SOFT * (line[found, None] * worth[found]).max(axis=0)
         return out
-
-    def _told(self, span: Sequence[str]) -> dict[str, float]:
-        """What one stretch of a text says of tables: worth by table."""
-        key = phrase_key(span)
-        worth: dict[str, float] = {}
-        for named in self._names.find(key):
-            kind = _COLUMN if named.column else _TABLE
-            worth[named.table] = max(worth.get(named.table, 0.0), kind * named.score)
-        for entry, form in self._values.find(key):
-            table = entry.home.table
-            if table in self._place:
-                worth[table] = max(worth.get(table, 0.0), _VALUE * form.score)
-        if not worth and len(span) == 1 and len(span[0]) >= 5:
-            worth = dict.fromkeys(self._prefixes.get(span[0][:5], ()), _PREFIX)
-        rarity = self._rarity(worth)
-        return {table: value * rarity for table, value in worth.items() if table in self._place}
 
     @cached_property
     def _meanings(self) -> tuple[Any, Scores]:
         """Unit vectors of the words of names, and what each word is worth to every table, (words, tables)."""
         assert self._encode is not None
-        known = sorted(word for word in self._words if word.isalpha() and len(word) > 2)
+        known = self._words.vocabulary()
         worth = np.zeros((len(known), len(self._place)))
-        for number, word in enumerate(known):
-            tables = self._words[word]
+        for number, tables in enumerate(known.values()):
             for table, value in tables.items():
-                worth[number, self._place[table]] = value * self._rarity(tables)
-        return np.asarray(self._encode(known)) if known else np.zeros((0, 1)), worth
-
-    def _rarity(self, tables: Iterable[str]) -> float:
-        """The more, the fewer tables (their copies aside) a word speaks of."""
-        return math.log(1 + len(self._place) / max(1, len({self._original.get(t, t) for t in tables})))
+                worth[number, self._place[table]] = value
+        return np.asarray(self._encode(list(known))) if known else np.zeros((0, 1)), worth
 
     @cached_property
     def _vectors(self) -> Any:
@@ -215,17 +191,3 @@ def _joined(catalog: Catalog, original: Mapping[str, str]) -> list[tuple[tuple[i
                         near = found[place[one]]
                         near[place[other]] = max(trust, near.get(place[other], 0.0))
     return [tuple(found[number].items()) for number in range(len(catalog.tables))]
-
-
-def _words(catalog: Catalog, original: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """The words of names, with what each is worth to the tables that have it; copies aside."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
-    for table in catalog.tables:
-        if table.name in original:
-            continue
-        for column in table.columns:
-            for word in name_words(column.name):
-                found[word][table.name] = _COLUMN
-        for word in name_words(table.name):
-            found[word][table.name] = _TABLE
-    return dict(found)
