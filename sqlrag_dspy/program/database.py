@@ -235,6 +235,7 @@ class Database:
             (self.store / SYNCED).write_text(json.dumps(stamp), encoding="utf-8")
         self.__dict__.pop("index", None)
         self.__dict__.pop("linker", None)
+        self.__dict__.pop("schema_index", None)
         self.forget_links()
         return report
 

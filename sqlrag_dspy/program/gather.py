@@ -248,7 +248,9 @@ def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
     try:
         answered = rag.choose_rows(
             dialect=database.catalog.dialect,
-            database_schema=describe_schema(database.catalog, inquiry.links),
+            database_schema=describe_schema(
+                database.catalog, inquiry.links, likely=lambda: (table.name, *inquiry.likely_tables())
+            ),
             found_in_question=describe_links(inquiry.links),
             table=table.name,
             question=inquiry.question,

@@ -119,6 +119,10 @@ class Inquiry:
         """What the encoder makes of the question, for the learned heads."""
         return sense_of(self.links, self.database)
 
+    def likely_tables(self) -> tuple[str, ...]:
+        """The tables that the question may need, the likeliest first, out of however many there are."""
+        return self.database.schema_index.relevant([self.question])
+
     @contextmanager
     def step(self, name: str, given: Any = None) -> Iterator[Step]:
         """Records one step: time, LM calls, and the error if it raises (which it passes on).

@@ -6,7 +6,7 @@ Leaves out the tasks themselves (`signatures`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sqlrag_dspy.program.inquiry import Inquiry, describe_link
@@ -126,11 +126,13 @@ def describe_schema(
     links: Links | None = None,
     *,
     only: Sequence[str] | None = None,
+    likely: Callable[[], Sequence[str]] | None = None,
     is_brief: bool = False,
 ) -> str:
     """The schema in at most `BUDGET` characters; where not all tables fit, those that the question names.
 
-    With `only`, no other tables than those, the first of them first to be kept. `is_brief`: declared as SQL does,
+    With `only`, no other tables than those, the first of them first to be kept. `likely` gives such tables, and is
+    asked only where not all fit. `is_brief`: declared as SQL does,
     with no word on what columns hold.
 
     The tables that are shown stand in the order of the catalog, whatever the question: a model that has read
@@ -140,9 +142,13 @@ def describe_schema(
     ordered = sorted(catalog.tables, key=lambda t: (t.name not in named, not t.text_columns))
     if only is not None:
         ordered = [table for name in only if (table := catalog.table(name)) is not None]
+    describe = declare_table if is_brief else describe_table
+    if only is None and likely is not None and not _fits(catalog, describe):
+        chosen = [table for name in likely() if (table := catalog.table(name)) is not None]
+        ordered = chosen or ordered
     shown: dict[str, str] = {}
     for table in ordered:
-        described = declare_table(table) if is_brief else describe_table(table)
+        described = describe(table)
         if shown and sum(map(len, shown.values())) + len(shown) + len(described) > BUDGET:
             break
         shown[table.name] = described
@@ -150,6 +156,16 @@ def describe_schema(
     if left := len(catalog.tables) - len(shown):
         lines.append(f"({left} more tables left out)")
     return plain("\n".join(lines))
+
+
+def _fits(catalog: Catalog, describe: Callable[[Table], str]) -> bool:
+    """Whether the whole schema may be shown."""
+    left = BUDGET + 1
+    for table in catalog.tables:
+        left -= len(describe(table)) + 1
+        if left < 0:
+            return False
+    return True
 
 
 def describe_links(links: Links) -> str:

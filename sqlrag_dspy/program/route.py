@@ -50,7 +50,9 @@ def _ask(rag: SqlRag, inquiry: Inquiry) -> Route | None:
     ]
     try:
         answered = rag.route_question(
-            database_schema=describe_schema(inquiry.database.catalog, inquiry.links),
+            database_schema=describe_schema(
+                inquiry.database.catalog, inquiry.links, likely=inquiry.likely_tables
+            ),
             question=inquiry.question,
             demos=[*rag.route_question.demos, *examples],
         )

@@ -68,7 +68,8 @@ class Work:
         """The schema as the model is told it."""
         only = self.linked.tables if self.linked is not None else None
         catalog, is_brief = self.inquiry.database.catalog, self.rag.engine.is_brief
-        return describe_schema(catalog, self.inquiry.links, only=only, is_brief=is_brief)
+        likely = self.inquiry.likely_tables
+        return describe_schema(catalog, self.inquiry.links, only=only, likely=likely, is_brief=is_brief)
 
     @property
     def found(self) -> str:
