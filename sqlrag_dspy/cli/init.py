@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import tempfile
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +48,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
     path = arguments.settings_path(args) or Path(FILE)
     if path.exists() and not args.force:
         raise SettingsError(f"{path} already exists; --force overwrites it, --config FILE writes another")
+    policy = kept_policy(path)
     if not args.url.strip():
         raise SourceError("the URL is empty; name a database, for example sqlite:///articles.db")
     with screen.progress("looking at columns"):
@@ -55,8 +58,10 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         finally:
             source.close()
     url = relative(args.url, path)
-    write(path, toml(url, catalog, chosen))
+    write(path, toml(url, catalog, chosen) + policy)
     warnings = list(cautions(catalog))
+    if policy:
+        warnings.append(f"the [policy] of the old {path} was kept; check that it still fits")
     if screen.is_json:
         screen.json(report(path, url, catalog, chosen, warnings))
         return 0
@@ -107,6 +112,33 @@ def cautions(catalog: Catalog) -> Sequence[str]:
             "if one should be searched, name it under [tables.NAME] text"
         )
     return [*found, *map(one_line, catalog.warnings)]
+
+
+def kept_policy(path: Path) -> str:
+    """The [policy] of a settings file that is about to be overwritten, as written; "" when it has none.
+
+    Raises SettingsError when there may be one that cannot be told from the rest: it must not get lost unnoticed.
+    """
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines, is_policy = [], False
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            is_policy = re.match(r"\s*\[\s*policy\s*[.\]]", line) is not None
+        if is_policy:
+            lines.append(line)
+    found = "\n".join(["", *lines, ""]) if lines else ""
+    try:
+        if tomllib.loads(text).get("policy") == tomllib.loads(found).get("policy"):
+            return found
+    except tomllib.TOMLDecodeError:
+        if "policy" not in text:
+            return ""
+    raise SettingsError(
+        f"{path} seems to hold a [policy] that cannot be carried over; write another file with --config, and copy "
+        "the policy into it"
+    )
 
 
 def relative(url: str, settings_file: Path) -> str:

@@ -43,6 +43,11 @@ def bind(
 
     Raises PolicyError for a parameter that is missing, unknown or no value: never is a missing one "all".
     """
+    if session is not None and not isinstance(session, Mapping):
+        raise PolicyError(
+            f"the session is a {type(session).__name__}; give its parameters by name, as in "
+            'session={"tenant": 7}'
+        )
     given = {name: _value(name, value) for name, value in (session or {}).items()}
     asked = needed(rules)
     unknown = [name for name in given if name not in asked]
@@ -78,8 +83,16 @@ def folder_of(policy: Policy | None, store: Path) -> Path:
 
 def _value(name: str, value: Any) -> SessionValue:
     if isinstance(value, list | tuple | set | frozenset):
-        several = [_value(name, one) for one in value]
-        return tuple(one for one in several if not isinstance(one, tuple))
+        several = []
+        for one in value:
+            if isinstance(kept := _value(name, one), tuple):
+                raise PolicyError(
+                    f"the session parameter {name!r} is a list of lists; give one list of values"
+                )
+            several.append(kept)
+        return tuple(several)
+    if value is None:
+        raise PolicyError(f"the session parameter {name!r} is None; give a text, a number, true or false")
     if isinstance(value, str | int | float):
         return value
     raise PolicyError(

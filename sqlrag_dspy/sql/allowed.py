@@ -48,6 +48,7 @@ _SAY = {
     "JSONExtractScalar": "use json_extract_string(column, '$.path') instead of ->>",
     "RegexpLike": "use regexp_matches(text, pattern) instead of ~",
     "RegexpFullMatch": "use regexp_full_match(text, pattern) instead of ~",
+    "ArrayOverlaps": "write AND between conditions; && is something else here",
     "PropertyEQ": "structs are not supported; select the columns one by one",
     "Dot": "write a column as table.column, without a database or a field after it",
 }

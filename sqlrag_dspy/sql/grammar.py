@@ -27,6 +27,12 @@ MAX_DEPTH = 30
 """Brackets within brackets; the parser spends about 20 Python frames on each."""
 
 
+_SIGNS = {
+    "EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "ADD": "+", "SUB": "-", "MUL": "*",
+    "DIV": "/", "DPIPE": "||",
+}  # fmt: skip
+
+
 class _Parser(DuckDBParser):
     FUNCTIONS = {  # noqa: RUF012
         **{
@@ -231,7 +237,15 @@ def _not_a_query(token: Token) -> str:
 
 def _first_line(error: Exception) -> str:
     line = re.sub(r"\x1b\[\d*m", "", str(error)).strip().splitlines()[0]
+    # The parser's own words name its classes.
+    line = re.sub(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>", _lacking, line)
+    line = re.sub(r"<Token token_type: \S+, text: (.*?), line: \d+.*?>(?=$|\.)", r"'\1'", line)
     return line.rstrip(".")[:200]
+
+
+def _lacking(found: re.Match[str]) -> str:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", found[1]).upper()
+    return f"a part of {_SIGNS.get(name, name)} is missing"
 
 
 def _without_spare_brackets(tokens: list[Token]) -> list[Token]:

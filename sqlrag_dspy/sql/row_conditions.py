@@ -29,6 +29,9 @@ _COMPARES = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _IN_WORDS = "comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, lower, upper, trim, length, coalesce"
 _NUMBERS = re.compile(r"INT|REAL|FLOA|DOUB|DEC|NUM", re.IGNORECASE)
 _TEXTS = re.compile(r"CHAR|CLOB|TEXT|STRING", re.IGNORECASE)
+_TRUTHS = {"true": True, "false": False}
+_ESCAPE = "\x1f"
+"""Marks in a pattern what stands for itself: a character that is in no text."""
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 
 
@@ -97,6 +100,7 @@ class _Writing:
         stack = [holder]
         names: list[exp.Column] = []
         marks: list[exp.Placeholder] = []
+        patterns: dict[int, exp.Like] = {}
         while stack:
             node = stack.pop()
             if isinstance(node, exp.Column):
@@ -110,11 +114,16 @@ class _Writing:
                 continue
             stack.extend(node.iter_expressions())
         for mark in marks:
-            self._fill(mark, table)
+            if (pattern := _pattern_of(mark)) is not None:
+                patterns[id(pattern)] = pattern
+            self._fill(mark, table, is_pattern=pattern is not None)
         for column in names:
             stored = _declared(column, table)
             quoted = [exp.to_identifier(name, quoted=True) for name in (stored, table.name)]
             column.replace(exp.Column(this=quoted[0], table=quoted[1]))
+        for pattern in patterns.values():
+            escape = exp.Literal.string(_ESCAPE)
+            pattern.replace(exp.Escape(this=pattern.copy(), expression=escape))
 
     def _query(self, node: exp.Subquery) -> None:
         query = node.this
@@ -145,12 +154,15 @@ class _Writing:
 
     # --- parameters ---------------------------------------------------------------------------------
 
-    def _fill(self, mark: exp.Placeholder, table: Declared) -> None:
+    def _fill(self, mark: exp.Placeholder, table: Declared, *, is_pattern: bool) -> None:
         name = _name(mark)
         if name not in self._session:
             raise SqlRejected(f"the session has no parameter {name!r}")
         value = self._session[name]
-        kind = _kind_beside(mark, table)
+        if is_pattern and isinstance(value, str):
+            # Of a pattern only what the condition itself says is a wildcard.
+            value = re.sub(f"[%_{_ESCAPE}]", lambda found: _ESCAPE + found[0], value)
+        kind = "text" if is_pattern else _kind_beside(mark, table)
         if not isinstance(value, tuple):
             mark.replace(self._literal(name, value, kind))
             return
@@ -165,10 +177,18 @@ class _Writing:
             raise SqlRejected(f"the parameter {name!r} is {value}; give a text or a number")
         if isinstance(value, str) and "\0" in value:
             raise SqlRejected(f"the parameter {name!r} holds a NUL character")
+        if isinstance(value, bool) and kind == "text":
+            raise SqlRejected(
+                f"the parameter {name!r} is true or false and is compared with a text; give a text"
+            )
+        if isinstance(value, str) and kind in ("number", "boolean") and value.casefold() in _TRUTHS:
+            value = _TRUTHS[value.casefold()]
         if isinstance(value, bool):
-            value = int(value) if self._dialect == "sqlite" else str(value).lower()
+            # SQLite keeps both as numbers.
+            is_kept = self._dialect == "duckdb" and kind != "number"
+            value = str(value).lower() if is_kept else int(value)
         is_number = not isinstance(value, str) or _PLAIN_NUMBER.fullmatch(value) is not None
-        if kind == "number" and not is_number and value not in ("true", "false"):
+        if kind == "number" and not is_number:
             # SQLite sorts every text after every number, which would let all rows through a "<=".
             raise SqlRejected(f"the parameter {name!r} is compared with numbers and is none")
         if self._dialect == "duckdb" or kind == "text" or not is_number:
@@ -190,16 +210,35 @@ def _declared(column: exp.Column, table: Declared) -> str:
 
 
 def _kind_beside(mark: exp.Placeholder, table: Declared) -> str:
-    """ "number", "text" or "any": what the column holds that a parameter is compared with."""
+    """ "number", "text", "boolean" or "any": what the column holds that a parameter is compared with."""
     parent = mark.parent
     if not isinstance(parent, (*_COMPARES, exp.In, exp.Between)):
         return "any"
     sides = [parent.this, parent.args.get("expression")]
-    column = next((side for side in sides if isinstance(side, exp.Column)), None)
-    if column is None:
-        return "any"
-    declared = {name.casefold(): kind for name, kind in table.columns}
-    kind = declared.get(column.name.casefold(), "")
+    return next((kind for side in sides if (kind := _kind_of(side, table))), "any")
+
+
+def _pattern_of(mark: exp.Placeholder) -> exp.Like | None:
+    """The LIKE whose pattern a parameter is in, or is part of."""
+    node: exp.Expr = mark
+    while isinstance(node.parent, (exp.DPipe, exp.Paren)):
+        node = node.parent
+    return node.parent if isinstance(node.parent, exp.Like) and node.arg_key == "expression" else None
+
+
+def _kind_of(side: exp.Expr | None, table: Declared) -> str:
+    """What a side of a comparison holds; "" when that is not known."""
+    while isinstance(side, (exp.Paren, exp.Coalesce)):
+        side = side.this
+    if isinstance(side, (exp.Lower, exp.Upper, exp.Trim, exp.DPipe)):
+        return "text"
+    if isinstance(side, exp.Length):
+        return "number"
+    if not isinstance(side, exp.Column):
+        return ""
+    kind = {name.casefold(): kind for name, kind in table.columns}.get(side.name.casefold(), "")
     if _TEXTS.search(kind) and not re.search("INT", kind, re.IGNORECASE):
         return "text"
-    return "number" if _NUMBERS.search(kind) and "POINT" not in kind.upper() else "any"
+    if _NUMBERS.search(kind) and "POINT" not in kind.upper():
+        return "number"
+    return "boolean" if "BOOL" in kind.upper() else "any"

@@ -56,6 +56,34 @@ def test_settings_are_never_overwritten_without_force(sqlrag, stories):
     assert (stories / "sqlrag.toml").read_text() != before
 
 
+def test_force_keeps_the_policy(sqlrag, stories):
+    path = stories / "sqlrag.toml"
+    policy = '[policy]  # who sees what\ndeny_columns = [\n  "story.body",\n]\n[policy.masks]\n"story.title" = "hash"\n'
+    path.write_text(f'source = "sqlite:///stories.db"\n{policy}[limits]\nseconds = 3\n')
+    before = settings.load(None, {}).policy
+    outcome = sqlrag("init", "sqlite:///stories.db", "--force")
+    assert outcome.code == 0
+    assert "[policy]" in outcome.err
+    assert settings.load(None, {}).policy == before
+    assert settings.load(None, {}).limits == settings.Limits()
+    assert "# who sees what" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'policy.deny_columns = ["story.body"]\n',
+        'policy = { deny_columns = ["story.body"] }\n',
+        '[policy]\ndeny_columns = ["story.body"\n',
+    ],
+)
+def test_force_refuses_where_a_policy_would_get_lost(sqlrag, stories, written):
+    path = stories / "sqlrag.toml"
+    path.write_text(written)
+    sqlrag("init", "sqlite:///stories.db", "--force").refused("[policy]", "--config")
+    assert path.read_text() == written
+
+
 def test_a_refused_source_leaves_no_settings_behind(sqlrag, folder):
     sqlrag("init", "sqlite:///missing.db").refused("missing.db")
     assert list(folder.iterdir()) == []

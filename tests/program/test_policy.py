@@ -20,6 +20,7 @@ from two_tenants import COLUMNS, POLICY, SECRET_WORDS, build, reduced, rows
 from sqlrag_dspy.cli import tools
 from sqlrag_dspy.errors import IndexUnusable, PolicyError, QueryFailed, SqlRagError, SqlRejected
 from sqlrag_dspy.program import open_database
+from sqlrag_dspy.program import session as sessions
 from sqlrag_dspy.settings import PolicySettings, Settings
 from sqlrag_dspy.source import schema_json
 
@@ -515,3 +516,17 @@ def test_settings_that_name_what_is_hidden_are_no_error(both, tmp_path):
         assert not [link for link in database.link("the highest wage").chosen if link.column]
     finally:
         database.close()
+
+
+@pytest.mark.parametrize("session", [["tenant"], "tenant=7", 7])
+def test_a_session_that_is_no_mapping_is_refused(session, tmp_path):
+    with pytest.raises(PolicyError, match="by name"):
+        sessions.bind(PolicySettings(rows={"t": "tenant = :tenant"}), session, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "is None"), ([[7]], "list of lists"), ([None], "is None")]
+)
+def test_a_parameter_that_is_no_value_is_refused(value, said, tmp_path):
+    with pytest.raises(PolicyError, match=said):
+        sessions.bind(PolicySettings(rows={"t": "tenant IN (:tenant)"}), {"tenant": value}, tmp_path)

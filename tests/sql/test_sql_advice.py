@@ -39,6 +39,13 @@ WARNED = [
     ("SELECT MAX(eu) FROM odd_dates", "do not sort as text"),
     ("SELECT id FROM odd_dates ORDER BY eu", "do not sort as text"),
     ("SELECT SUM(word_count) / COUNT(*) FROM articles", "fraction is cut off"),
+    ("SELECT title FROM articles WHERE word_count BETWEEN 50 AND 10", "the smaller bound of BETWEEN first"),
+    ("SELECT title FROM articles WHERE word_count > 50 AND word_count < 10", "use OR"),
+    ("SELECT title FROM articles WHERE strftime('%m', published_date) = '4'", "write '04'"),
+    ("SELECT title FROM articles WHERE strftime('%Y', published_date) = '20'", "text of 4 characters"),
+    ("SELECT title FROM articles WHERE substr(published_date, 1, 4) = '23'", "text of 4 characters"),
+    ("SELECT title FROM articles WHERE authors IS NULL OR authors IS NOT NULL", "true; leave it out"),
+    ("SELECT title FROM articles WHERE word_count > 10 OR word_count <= 50", "AND keeps what lies between"),
 ]
 
 

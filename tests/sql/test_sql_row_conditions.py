@@ -59,6 +59,30 @@ def test_a_condition_is_written_in_the_sources_words(condition, session, sqlite,
     assert written(condition, "duckdb", **session) == duck
 
 
+@pytest.mark.parametrize(
+    ("condition", "value", "sqlite", "duck"),
+    [
+        ("open = :v", True, '("t"."open" = 1)', """("t"."open" = 'true')"""),
+        ("open = :v", "FALSE", '("t"."open" = 0)', """("t"."open" = 'false')"""),
+        ("n = :v", True, '("t"."n" = 1)', """("t"."n" = '1')"""),
+        ("n IN (:v)", (True, False), '("t"."n" IN (1, 0))', """("t"."n" IN ('1', '0'))"""),
+        ("length(name) > :v", "5", '(LENGTH("t"."name") > 5)', """(LENGTH("t"."name") > '5')"""),
+        ("lower(name) = :v", 5, """(LOWER("t"."name") = '5')""", """(LOWER("t"."name") = '5')"""),
+    ],
+)
+def test_a_value_is_written_as_what_it_is_compared_with(condition, value, sqlite, duck):
+    for dialect, wanted in (("sqlite", sqlite), ("duckdb", duck)):
+        known = Declared("t", '"t"', (("open", "BOOLEAN"), ("n", "INTEGER"), ("name", "TEXT")))
+        assert row_condition(condition, known, [known], dialect, session={"v": value}) == wanted
+
+
+@pytest.mark.parametrize("condition", ["tenant = :v", "lower(tenant) = :v", "tenant LIKE :v"])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_true_and_false_are_no_texts(condition, dialect):
+    with pytest.raises(SqlRejected, match="compared with a text"):
+        written(condition, dialect, v=True)
+
+
 def test_parameters_are_named_once():
     assert parameters("a = :x AND (b IN (:y, :x) OR c IN (SELECT d FROM e WHERE f = :z))") == ("x", "y", "z")
 
@@ -118,3 +142,24 @@ def test_a_parameter_is_a_value_and_never_sql(engines, value, other):
         engine.execute("INSERT INTO tickets (tenant) VALUES (?), (?)", [stored, other])
         sql = row_condition("tenant = :v", known[0], known, dialect, session={"v": value})
         assert engine.execute(f"SELECT DISTINCT tenant FROM tickets WHERE {sql}").fetchall() == [(stored,)]
+
+
+PATTERN_LETTERS = st.text(alphabet="ab%_\\\x1f'", max_size=4)
+
+
+@settings(deadline=None)
+@given(value=PATTERN_LETTERS, stored=PATTERN_LETTERS)
+def test_wildcards_of_a_parameter_stand_for_themselves(engines, value, stored):
+    """Only the condition's own letters are a pattern: who asks for '%' sees no more than what holds a '%'."""
+    for dialect, engine in engines.items():
+        known = [Declared("tickets", '"tickets"', TICKETS)]
+        engine.execute("DELETE FROM tickets")
+        engine.execute("INSERT INTO tickets (tenant) VALUES (?)", [stored])
+        for condition, holds in (
+            ("tenant LIKE :v", stored == value),
+            ("tenant LIKE :v || '%'", stored.startswith(value)),
+            ("NOT (tenant LIKE '%' || :v || '%')", value not in stored),
+        ):
+            sql = row_condition(condition, known[0], known, dialect, session={"v": value})
+            found = engine.execute(f"SELECT count(*) FROM tickets WHERE {sql}").fetchone()
+            assert found == (int(holds),), (dialect, sql)

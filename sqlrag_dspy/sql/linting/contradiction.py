@@ -57,8 +57,21 @@ def _exclusive(terms: list[exp.Expr]) -> Iterator[str]:
     for found in together.values():
         for one, two in combinations(found, 2):
             if _exclude(one, two):
-                yield f"{one.text} and {two.text} never hold together; use OR, IN (…), or two subqueries"
+                remedy = "use OR, IN (…), or two subqueries"
+                if {one.op, two.op} == {">=", "<="} and _is_reversed(terms, one):
+                    remedy = "write the smaller bound of BETWEEN first"
+                yield f"{one.text} and {two.text} never hold together; {remedy}"
                 break
+
+
+def _is_reversed(terms: list[exp.Expr], bound: Bound) -> bool:
+    """Whether the bound comes from a BETWEEN that excludes itself."""
+    for term in terms:
+        if isinstance(between := bare(term), exp.Between):
+            stated = bounds(between)
+            if len(stated) == 2 and bound in stated and _exclude(*stated):
+                return True
+    return False
 
 
 def _exclude(one: Bound, two: Bound) -> bool:
@@ -117,9 +130,16 @@ def _exhaustive(node: exp.Or) -> Iterator[str]:
             found += stated if len(stated) == 1 else []
     for one, two in combinations(found, 2):
         if one.place == two.place and _cover(one, two):
-            remedy = "NOT IN (…), or AND" if {one.op, two.op} == {"!="} else "AND"
-            yield f"{one.text} OR {two.text} is always true; use {remedy}"
+            yield f"{one.text} OR {two.text} is always true; {_remedy({one.op, two.op})}"
             return
+
+
+def _remedy(ops: set[str]) -> str:
+    if ops == {"!="}:
+        return "use NOT IN (…), or AND"
+    if ops <= {"<", "<=", ">", ">="}:
+        return "AND keeps what lies between; or leave it out"
+    return "leave it out"
 
 
 def _cover(one: Bound, two: Bound) -> bool:

@@ -91,7 +91,9 @@ def _parts(tree: exp.Expr) -> Iterator[str]:
             value = string(each)
             if width is None or value is None or len(value) == width:
                 continue
-            example = value.zfill(width) if value.isdigit() and len(value) < width else None
+            # '4' is April as '04'; '20' is no year.
+            is_padded = value.isdigit() and len(value) < width <= 2
+            example = value.zfill(width) if is_padded else None
             remedy = f"write {example!r}" if example else f"compare it with text of {width} characters"
             yield f"{shown} gives {width} characters and is never {value!r}; {remedy}"
 
