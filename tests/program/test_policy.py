@@ -380,7 +380,7 @@ def test_a_tenant_without_rows_sees_empty_tables(both):
         (POLICY, {}, "asks for the session parameter 'tenant'"),
         (POLICY, None, "asks for the session parameter 'tenant'"),
         (POLICY, {"tenant": 1, "tennant": 1}, "'tennant' is not used"),
-        (POLICY, {"tenant": None}, "is a NoneType"),
+        (POLICY, {"tenant": None}, "is None"),
         (POLICY, {"tenant": "1 OR 1=1"}, "compared with numbers and is none"),
         (POLICY, {"tenant": [1, 2]}, "has several values"),
         (PolicySettings(), {"tenant": 1}, "'tenant' is not used"),
