@@ -40,8 +40,11 @@ class Selection:
     notes: list[str] = field(default_factory=list)
 
 
-def search_table(database: Database, name: str | None) -> Table:
-    """The table to search: the named one, or the largest with text. Raises SqlRagError when there is none."""
+def search_tables(database: Database, name: str | None) -> list[Table]:
+    """The tables to search: the named one, or all with text, the largest first.
+
+    Raises SqlRagError when there is none.
+    """
     tables = database.text_tables
     if name is not None:
         table = database.catalog.table(name)
@@ -55,13 +58,13 @@ def search_table(database: Database, name: str | None) -> Table:
                 f"table {table.name} has no text column to search by meaning (searchable: {searchable}); "
                 f"name one under [tables.{table.name}] text in sqlrag.toml and run 'sqlrag index'"
             )
-        return table
+        return [table]
     if not tables:
         raise SqlRagError(
             f"no table of {database.name} has a text column, so nothing can be searched by meaning; "
             "name one under [tables.…] text in sqlrag.toml and run 'sqlrag index', or ask in SQL with 'sqlrag sql'"
         )
-    return max(tables, key=lambda table: table.rows)
+    return sorted(tables, key=lambda table: -table.rows)
 
 
 def read_filters(table: Table, given: Mapping[str, list[Any]]) -> Filters:

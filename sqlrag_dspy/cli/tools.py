@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlrag_dspy.cli import answers, arguments, batch, opening
-from sqlrag_dspy.cli.filters import narrowed, read_filters, search_table
+from sqlrag_dspy.cli.filters import narrowed, read_filters, search_tables
 from sqlrag_dspy.cli.output import Screen
 from sqlrag_dspy.errors import PolicyError, QueryFailed, SourceBusy, SqlRagError, SqlRejected
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program import Database
+    from sqlrag_dspy.types import Table
 
 K = 10
 """Rows that a search returns unless -k says otherwise."""
@@ -41,7 +42,7 @@ def add(commands: arguments.Commands) -> None:
         "-k", type=arguments.positive, default=K, metavar="N", help="rows to return (default: 10)"
     )
     parser.add_argument(
-        "--table", type=arguments.text, metavar="T", help="table to search (default: the largest)"
+        "--table", type=arguments.text, metavar="T", help="table to search (default: every table with text)"
     )
     parser.add_argument(
         "--batch", metavar="FILE", help='JSON lines {"text": …, "where": …, "filters": {…}, "k": …}'
@@ -141,7 +142,8 @@ def run_search(args: argparse.Namespace, screen: Screen) -> int:
         screen.note("no row satisfies the filters" if args.where or filters else "there is nothing to search")
     done = result["search"]
     how = "exactly" if done["exact"] else "approximately"
-    screen.note(f"searched {how} {done['rows_searched']} of {done['rows_allowed']} rows allowed")
+    where_from = f" in {', '.join(done['tables'])}" if "tables" in done else ""
+    screen.note(f"searched {how} {done['rows_searched']} of {done['rows_allowed']} rows allowed{where_from}")
     for warning in result["warnings"]:
         screen.warn(warning)
     return 0
@@ -179,25 +181,81 @@ def search(
 ) -> dict[str, Any]:
     """Documents and how they were searched, in the contract's shape, with warnings: why a selection is empty.
 
+    Without `table` all tables with text are searched that the filters fit, and their documents stand in one order.
     Raises SqlRejected, QueryFailed, IndexUnusable, or SqlRagError for a table or filter that does not fit.
     """
-    from sqlrag_dspy.program import result
     from sqlrag_dspy.program.database import STALE
 
-    searched = search_table(database, table)
-    wanted = read_filters(searched, filters)
-    selection = narrowed(database, searched, where, wanted)
+    tables = search_tables(database, table)
+    parts: list[dict[str, Any]] = []
+    searched: list[str] = []
+    unfit: list[tuple[str, SqlRagError]] = []
+    for one in tables:
+        try:
+            parts.append(_search_one(database, one, text, where, filters, k))
+            searched.append(one.name)
+        except SqlRagError as error:
+            # A filter that does not fit the table; whatever else fails, fails for all of them.
+            if not isinstance(error, SqlRejected) and type(error) is not SqlRagError:
+                raise
+            unfit.append((one.name, error))
+    if not parts:
+        raise unfit[0][1]
+    warnings = [f"{name} was not searched: {error}" for name, error in unfit]
+    if any(part["search"]["rows_allowed"] for part in parts):
+        warnings += [STALE] if database.is_stale else []
+    else:
+        warnings += [warning for part in parts for warning in part["warnings"]]
+    documents = sorted(
+        (document for part in parts for document in part["documents"]), key=lambda found: -found["score"]
+    )
+    return {
+        "documents": documents[:k],
+        "search": _summed(searched, parts),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+def _search_one(
+    database: Database,
+    table: Table,
+    text: str,
+    where: str | None,
+    filters: Mapping[str, list[Any]],
+    k: int,
+) -> dict[str, Any]:
+    """The same of one table."""
+    from sqlrag_dspy.program import result
+
+    wanted = read_filters(table, filters)
+    selection = narrowed(database, table, where, wanted)
     told = {"filters": wanted.told, "key_sql": selection.key_sql}
     if selection.allowed is not None and not selection.allowed:
         nothing = {"rows_allowed": 0, "rows_searched": 0, "exact": True, **told}
         return {"documents": [], "search": nothing, "warnings": selection.notes}
-    hits = database.search(
-        text, searched.name, k=k, allowed=selection.allowed, filters=wanted.mirrored or None
-    )
+    hits = database.search(text, table.name, k=k, allowed=selection.allowed, filters=wanted.mirrored or None)
     return {
         "documents": [result.document(document).model_dump() for document in hits.documents],
         "search": {**result.search(hits.search).model_dump(), **told},
-        "warnings": [STALE] if database.is_stale else [],
+        "warnings": [],
+    }
+
+
+def _summed(tables: list[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """How several tables were searched: rows added up, and which tables."""
+    if len(parts) == 1:
+        search: dict[str, Any] = parts[0]["search"]
+        return search
+    told = [part["search"] for part in parts]
+    filters = [filter_ for one in told for filter_ in one["filters"]]
+    statements = [one["key_sql"] for one in told if one["key_sql"]]
+    return {
+        "rows_allowed": sum(one["rows_allowed"] for one in told),
+        "rows_searched": sum(one["rows_searched"] for one in told),
+        "exact": all(one["exact"] for one in told),
+        "filters": [filter_ for at, filter_ in enumerate(filters) if filter_ not in filters[:at]],
+        "key_sql": ";\n".join(statements) or None,
+        "tables": tables,
     }
 
 

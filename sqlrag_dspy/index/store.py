@@ -225,7 +225,7 @@ def _broken(path: Path, error: Exception) -> IndexUnusable:
     return IndexUnusable(f"the index {path} is broken ({error}); run 'sqlrag index --rebuild'")
 
 
-def open_for_writing(store: Path, *, rebuild: bool = False) -> sqlite3.Connection:
+def open_for_writing(store: Path) -> sqlite3.Connection:
     """A connection inside an open write transaction; made where there is none. Call under `locked`."""
     path = store / DATABASE
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
@@ -238,8 +238,7 @@ def open_for_writing(store: Path, *, rebuild: bool = False) -> sqlite3.Connectio
                 connection.execute(statement)
             set_meta(connection, "format", FORMAT)
         else:
-            if not rebuild:
-                check_format(connection, store)
+            check_format(connection, store)
             if "digest" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(rows)")}:
                 connection.execute("ALTER TABLE rows ADD COLUMN digest TEXT")
         connection.execute(_LATER)

@@ -103,11 +103,11 @@ def sync(
 
 def _open(folder: Path, rebuild: bool) -> sqlite3.Connection:
     try:
-        return store.open_for_writing(folder, rebuild=rebuild)
+        return store.open_for_writing(folder)
     except IndexUnusable:
         if not rebuild:
             raise
-    # Nothing in a broken file can be kept, and its user asked for a new one.
+    # Nothing in a broken file, or one of a newer version, can be kept, and its user asked for a new one.
     for name in (store.DATABASE, f"{store.DATABASE}-wal", f"{store.DATABASE}-shm"):
         (folder / name).unlink(missing_ok=True)
     return store.open_for_writing(folder)

@@ -307,6 +307,11 @@ def refusal(place: Place, error: str, reason: str = "open") -> SourceError:
         return SourceError(f"refusing to serve {place.path}: {error}; check the installed duckdb version")
     if "lock" in low:
         return SourceError(f"{place.path} is locked by another program; close it there, or copy the file")
+    if "attempt to write a readonly database" in low:
+        return SourceError(
+            f"{place.path} holds the unfinished change of a program that ended early; open it once with that "
+            "program or with sqlite3, which undoes the change"
+        )
     if "malformed" in low or "not a database" in low or "corrupt" in low or "checksum" in low:
         return SourceError(f"{place.path} is corrupt or encrypted ({error[:120]}); restore it from a backup")
     return SourceError(f"{place.path} cannot be opened: {error}")

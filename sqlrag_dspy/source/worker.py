@@ -22,6 +22,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import duckdb
@@ -33,8 +34,12 @@ MEMORY_SLACK = 400 << 20
 POLL = 0.03
 """Seconds, at most, between two looks at clock and memory."""
 BATCH = 256
-BUSY_MS = 1000
-"""Milliseconds to wait for another program's lock on a SQLite file."""
+LOCK_SECONDS = 5.0
+"""How long to wait for another program's lock on a SQLite file."""
+BUSY = ("database is locked", "attempt to write a readonly database")
+"""What SQLite says then; the second when it meets another program's journal in the moment of a commit."""
+LOCK_STEP = 0.02
+"""Seconds between two tries: the scanner's own SQLite can wait in whole seconds only, so it does not wait."""
 LOCK_DOWN = (
     "SET enable_external_access=false",
     "SET python_enable_replacements=false",
@@ -93,16 +98,30 @@ def open_jail(config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     if config["kind"] == "sqlite":
         con.execute(f"LOAD {quote(config['extension'])}")
         con.execute("SET sqlite_all_varchar=true")
-        # Whole seconds only: the scanner's SQLite cannot sleep for less.
-        form = f"TYPE sqlite, READ_ONLY, BUSY_TIMEOUT {BUSY_MS}"
+        form = "TYPE sqlite, READ_ONLY, BUSY_TIMEOUT 0"
     try:
-        con.execute(f"ATTACH {quote(config['path'])} AS src ({form})")
+        patiently(lambda: con.execute(f"ATTACH {quote(config['path'])} AS src ({form})"))
     except duckdb.Error as error:
         raise CannotServeError(one_line(error), "open") from error
     for statement in LOCK_DOWN:
         con.execute(statement)
     prove_jail(con, config)
     return con
+
+
+def patiently(work: Callable[[], Any], deadline: float | None = None) -> Any:
+    """What the work gives, tried again while another program holds the file, but not beyond the deadline.
+
+    Another program's commit locks the file for moments; what is read is read again from the start.
+    """
+    until = min(time.monotonic() + LOCK_SECONDS, deadline or math.inf)
+    while True:
+        try:
+            return work()
+        except duckdb.Error as error:
+            if not any(words in str(error) for words in BUSY) or time.monotonic() >= until:
+                raise
+            time.sleep(LOCK_STEP)
 
 
 def prove_jail(con: duckdb.DuckDBPyConnection, config: dict[str, Any]) -> None:
@@ -365,7 +384,7 @@ def main() -> None:
         request = json.loads(lines.get())
         watch.begin(request.get("seconds"), request.get("processor"))
         try:
-            message = answer(con, request)
+            message = patiently(lambda: answer(con, request), watch.deadline)  # noqa: B023 - called at once
         except (duckdb.Error, MemoryError, ValueError, RuntimeError) as error:
             message = failure(error, watch)
         finally:

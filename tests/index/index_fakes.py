@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlrag_dspy.index import store as stores
 from sqlrag_dspy.types import Column, Found, Key, Profile, Table, Value
 
 TOY = ["toy"]
@@ -27,9 +32,14 @@ class ToyEmbedder:
     def _vector(self, text: str) -> NDArray[np.float64]:
         vector = np.zeros(self.dimensions)
         for word in text.casefold().split():
-            seed = int.from_bytes(blake2b(word.encode("utf-8"), digest_size=4).digest(), "big")
-            vector += np.random.default_rng(seed).normal(size=self.dimensions)
+            vector += _direction(word, self.dimensions)
         return vector
+
+
+@lru_cache(maxsize=1 << 14)
+def _direction(word: str, dimensions: int) -> NDArray[np.float64]:
+    seed = int.from_bytes(blake2b(word.encode("utf-8"), digest_size=4).digest(), "big")
+    return np.random.default_rng(seed).normal(size=dimensions)
 
 
 class MemoryRows:
@@ -87,3 +97,51 @@ def note(
 
 def notes(*rows: dict[str, Value]) -> MemoryRows:
     return MemoryRows({"notes": list(rows)}, {"notes": ("id",)})
+
+
+def stored(folder: Path) -> dict[str, object]:
+    """All that the files of an index hold of live rows, by the names of tables and keys and not by numbers."""
+    connection = sqlite3.connect(folder / stores.DATABASE)
+    found: dict[str, object] = {}
+    for table_id, name, spec, language in connection.execute(
+        "SELECT id, name, spec, language FROM tables"
+    ).fetchall():
+        keys = dict(connection.execute("SELECT id, key FROM rows WHERE table_id = ?", (table_id,)))
+        chunks = {
+            chunk: (keys[row], column, start, end)
+            for chunk, row, column, start, end in connection.execute(
+                "SELECT id, row, col, start, end FROM chunks WHERE table_id = ? AND NOT dead", (table_id,)
+            )
+        }
+        rows = {
+            key: (json.loads(hashes), spoken)
+            for key, hashes, spoken in connection.execute(
+                "SELECT key, hashes, language FROM rows WHERE table_id = ?", (table_id,)
+            )
+        }
+        mirrored = {
+            (keys[row], column, value)
+            for row, column, value in connection.execute(
+                "SELECT row, col, value FROM mirrored WHERE table_id = ?", (table_id,)
+            )
+        }
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.instances_{table_id} USING fts5vocab(main, words_{table_id}, 'instance')"
+        )
+        words = sorted(
+            (*chunks[chunk], term, column, offset)
+            for term, chunk, column, offset in connection.execute(
+                f"SELECT term, doc, col, offset FROM temp.instances_{table_id}"
+            )
+            if chunk in chunks
+        )
+        vectors = {}
+        for embedder, file, count in connection.execute(
+            "SELECT embedder, file, count FROM vectors WHERE table_id = ?", (table_id,)
+        ):
+            index = stores.read_vectors(folder / file, count)
+            matrix = stores.matrix(index)
+            vectors[embedder] = {place: matrix[chunk].tobytes() for chunk, place in chunks.items()}
+        found[name] = (spec, language, rows, sorted(chunks.values()), mirrored, words, vectors)
+    connection.close()
+    return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from index_fakes import TOY, DigestRows, MemoryRows, ToyEmbedder, note, notes_table
+from index_fakes import TOY, DigestRows, MemoryRows, ToyEmbedder, note, notes_table, stored
 from test_index_sync import ROWS, counts, results, run
 
 from sqlrag_dspy.errors import IndexUnusable
@@ -49,6 +49,7 @@ def test_sync_by_digests_equals_rebuild(
         report = run(synced, digest_notes(*rows, *padding))
     reader = digest_notes(*states[-1], *padding)
     assert report.chunks == run(rebuilt, reader).chunks
+    assert stored(synced) == stored(rebuilt)
     assert results(synced, reader) == results(rebuilt, reader)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes_table
+from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes_table, stored
 
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import SyncReport, open_index, sync
@@ -160,6 +160,7 @@ def test_sync_from_any_state_equals_rebuild(
     reader = notes(*states[-1])
     fresh = run(rebuilt, reader)
     assert report.chunks == fresh.chunks
+    assert stored(synced) == stored(rebuilt)
     assert results(synced, reader) == results(rebuilt, reader)
     again = run(synced, reader, rebuild=True)
     assert again.added == len(states[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -158,3 +159,37 @@ def test_no_table_at_all_is_one_line(tmp_path):
     connection.close()
     with open_source(str(path), limits=Limits()) as source, pytest.raises(SourceError, match="no table"):
         _ = source.catalog
+
+
+HALF_DONE = """
+import os, signal, sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute("PRAGMA cache_size = 1")
+c.execute("PRAGMA cache_spill = 1")
+c.execute("BEGIN")
+c.execute("CREATE TABLE big AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) "
+          "SELECT i, hex(randomblob(50)) FROM n")
+c.execute("UPDATE n SET a = a + 1")
+c.execute("UPDATE big SET i = i + 1")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no SIGKILL there")
+def test_a_change_that_a_crash_left_half_done_is_one_line(tmp_path):
+    path = tmp_path / "data.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE n (id INTEGER PRIMARY KEY, a INTEGER)")
+    connection.executemany("INSERT INTO n VALUES (?, 0)", [(k,) for k in range(1000)])
+    connection.commit()
+    connection.close()
+    subprocess.run([sys.executable, "-c", HALF_DONE, str(path)], check=False)
+    assert path.with_name("data.db-journal").is_file()
+    with (
+        open_source(str(path), limits=Limits()) as source,
+        pytest.raises(SourceError, match="unfinished change of a program that ended early; open it once"),
+    ):
+        _ = source.catalog
+    sqlite3.connect(path).execute("SELECT count(*) FROM n").fetchone()
+    with open_source(str(path), limits=Limits()) as source:
+        assert source.catalog.table("n").rows == 1000

@@ -1,0 +1,197 @@
+"""Awkward texts, keys, files and disks: a correct result or one clear error, and nothing lost.
+
+Blank rows, 5 MB, control characters and equal texts stand in test_index_sync.py, cut-off and newer files for readers
+in test_index_search.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from index_fakes import TOY, MemoryRows, ToyEmbedder, note, notes, notes_table, stored
+from test_index_sync import counts, results, run
+
+from sqlrag_dspy.errors import IndexUnusable
+from sqlrag_dspy.index import open_index
+from sqlrag_dspy.types import Value
+
+HTML = (
+    "<div class='x'><p>Une <b>gr&egrave;ve</b> du <a href='/f?a=1&b=2'>ferry</a><br/><script>var a = '<p>';</script>"
+    "<p>unclosed <td>cell <!-- a comment with the word copper --> the <i>harbour"
+)
+TEXTS = {
+    "word": "kite",
+    "hebrew": "שביתת המעבורת הסתיימה אחרי שבועיים",
+    "arabic": "انتهى إضراب العبارات \u202bبعد أسبوعين\u202c",
+    "japanese": "港のクレーンは冬の前に点検されなければならない。",
+    "chinese": "山里的面包发得更快，面包师发现了。" * 120,
+    "html": HTML,
+    "soup": HTML * 200,
+    "marks": "e\u0301 \u200d\u200d \ufffd \U0001f468\u200d\U0001f469\u200d\U0001f467 " * 60,
+    "no spaces": "x" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_of_any_kind_is_found_and_quoted_as_it_is(tmp_path: Path, name: str) -> None:
+    text = TEXTS[name]
+    reader = notes(note(2, text), *(note(n, f"bread number {n}") for n in range(3, 40)))
+    run(tmp_path, reader)
+    index = open_index(tmp_path, [notes_table()], TOY, embed_functions={"toy": ToyEmbedder()})
+    asked = {"html": "copper harbour", "soup": "copper harbour", "no spaces": text[:800]}.get(name, text[:60])
+    hits = index.search(asked, "notes", k=3, reader=reader)
+    assert hits.documents[0].key == 2
+    for passage in hits.documents[0].passages:
+        assert text[passage.start : passage.end] == passage.text
+    index.close()
+
+
+def test_a_key_that_changes_its_type(tmp_path: Path) -> None:
+    reader = notes(note(1, "red kite"), note(2, "bread"))
+    run(tmp_path, reader)
+    reader.tables["notes"][0]["id"] = "1"
+    reader.tables["notes"][1]["id"] = 2.0  # the same number
+    assert counts(run(tmp_path, reader)) == (2, 1, 0, 1)
+    fresh = tmp_path / "fresh"
+    run(fresh, reader)
+    assert results(tmp_path, reader) == results(fresh, reader)
+    assert {row[0] for row in results(tmp_path, reader)} == {"1", 2}  # type: ignore[index]
+
+
+def test_rows_that_vanish_between_search_and_reading(tmp_path: Path) -> None:
+    reader = notes(*(note(n, f"red kite {n}") for n in range(6)))
+    run(tmp_path, reader)
+    index = open_index(tmp_path, [notes_table()], TOY, embed_functions={"toy": ToyEmbedder()})
+    reader.tables["notes"][:] = reader.tables["notes"][4:]
+    assert sorted(d.key for d in index.search("kite", "notes", k=4, reader=reader).documents) == [4, 5]  # type: ignore[type-var]
+    reader.tables["notes"].clear()
+    assert index.search("kite", "notes", k=4, reader=reader).documents == ()
+    index.close()
+
+
+def test_a_text_that_shrank_since_is_quoted_as_it_is_now(tmp_path: Path) -> None:
+    reader = notes(note(1, "red kite over the river. " * 100), note(2, "bread"))
+    run(tmp_path, reader)
+    index = open_index(tmp_path, [notes_table()], TOY, embed_functions={"toy": ToyEmbedder()})
+    reader.tables["notes"][0]["body"] = "short"
+    (found,) = index.search("red kite", "notes", k=1, reader=reader).documents
+    assert all("short"[p.start : p.end] == p.text for p in found.passages)
+    index.close()
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def test_an_index_of_a_newer_version_is_not_written(tmp_path: Path) -> None:
+    reader = notes(note(1, "red kite"))
+    run(tmp_path, reader)
+    connection = sqlite3.connect(tmp_path / "index.sqlite")
+    connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(
+        IndexUnusable, match=r"has format 99.*upgrade sqlrag-dspy, or run 'sqlrag index --rebuild'"
+    ):
+        run(tmp_path, reader)
+    assert run(tmp_path, reader, rebuild=True).added == 1
+    assert [row[0] for row in results(tmp_path, reader)] == [1]  # type: ignore[index]
+
+
+def test_a_foreign_database_in_its_place(tmp_path: Path) -> None:
+    reader = notes(note(1, "red kite"))
+    connection = sqlite3.connect(tmp_path / "index.sqlite")
+    connection.execute("CREATE TABLE rows (something TEXT)")
+    connection.execute("INSERT INTO rows VALUES ('of somebody else')")
+    connection.commit()
+    connection.close()
+    for attempt in (run, results):
+        with pytest.raises(IndexUnusable, match=r"is broken .*run 'sqlrag index --rebuild'"):
+            attempt(tmp_path, reader)
+    connection = sqlite3.connect(tmp_path / "index.sqlite")
+    assert connection.execute("SELECT * FROM rows").fetchall() == [("of somebody else",)]
+    connection.close()
+
+
+@pytest.mark.parametrize("length", [0, 40, 3000])
+def test_a_vector_file_cut_short_stops_a_sync(tmp_path: Path, length: int) -> None:
+    reader = notes(*(note(n, f"red kite {n}") for n in range(50)))
+    run(tmp_path, reader)
+    (vectors,) = tmp_path.glob("vectors-*")
+    os.truncate(vectors, length)
+    reader.tables["notes"].append(note(99, "bread"))
+    with pytest.raises(IndexUnusable, match="run 'sqlrag index --rebuild'"):
+        run(tmp_path, reader)
+    assert run(tmp_path, reader, rebuild=True).added == 51
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write"
+)
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    reader = notes(note(1, "red kite"))
+    run(tmp_path, reader)
+    before = results(tmp_path, reader)
+    tmp_path.chmod(0o500)
+    (tmp_path / "lock").chmod(0o400)
+    try:
+        with pytest.raises(IndexUnusable, match=r"cannot be written .*set 'store' in sqlrag.toml to another"):
+            run(tmp_path, reader)
+        assert results(tmp_path, reader) == before
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_folder_that_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object, flags: int, *args: int) -> int:
+        if str(path).endswith("lock"):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags, *args)  # type: ignore[arg-type]
+
+    opened = os.open
+    monkeypatch.setattr("sqlrag_dspy.index.store.os.open", refuse)
+    with pytest.raises(IndexUnusable, match=r"cannot be written \(Permission denied\); set 'store'"):
+        run(tmp_path, notes(note(1, "red kite")))
+
+
+FULL = """
+import resource, signal, sys
+sys.path[:0] = [{tests!r}]
+from pathlib import Path
+from index_fakes import *
+from sqlrag_dspy.errors import IndexUnusable
+from sqlrag_dspy.index import sync
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+reader = notes(*(note(n, f"moon number{{n}}") for n in range(3000)))
+try:
+    sync(Path({store!r}), reader, [notes_table()], TOY, embed_functions={{"toy": ToyEmbedder({dimensions})}})
+except IndexUnusable as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no limit on files there")
+@pytest.mark.parametrize(("limit", "dimensions"), [(40_000, 24), (300_000, 24), (8_000_000, 1000)])
+def test_a_full_disk_leaves_the_previous_generation(tmp_path: Path, limit: int, dimensions: int) -> None:
+    """A file that may not grow, as on a full disk: first in the word index, last in the vectors."""
+    reader, embedder = notes(note(1, "red kite")), ToyEmbedder(dimensions)
+    run(tmp_path, reader, embedder)
+    before = stored(tmp_path)
+    code = FULL.format(
+        tests=str(Path(__file__).parent), store=str(tmp_path), limit=limit, dimensions=dimensions
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "could not be written" in done.stdout, (done.stdout, done.stderr)
+    assert "check space and rights" in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert stored(tmp_path) == before
+    assert len([file for file in tmp_path.iterdir() if file.name.startswith("vectors-")]) == 1
+    assert counts(run(tmp_path, reader, embedder)) == (1, 0, 0, 0)
+    many: dict[str, list[dict[str, Value]]] = {"notes": [note(n, f"moon number{n}") for n in range(3000)]}
+    assert run(tmp_path, MemoryRows(many, {"notes": ("id",)}), embedder).rows_seen == 3000
