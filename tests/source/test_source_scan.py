@@ -153,7 +153,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20))
 def test_digests_are_equal_for_equal_rows_alone(make, rows):
     rows = [tuple(v.replace("\x00", "") if v else v for v in row) for row in rows]
