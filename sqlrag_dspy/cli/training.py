@@ -67,7 +67,11 @@ def add(commands: arguments.Commands) -> None:
         "--from", dest="start", type=Path, metavar="DIR", help="start from this program's prompts"
     )
     parser.add_argument(
-        "--budget", type=_budget, default={}, metavar="calls=N,minutes=M", help="most that the LM may cost"
+        "--budget",
+        type=_budget,
+        default={},
+        metavar="calls=N,minutes=M,depths=Q",
+        help="most that compiling prompts may cost; Q sql questions on which depths are compared",
     )
     parser.add_argument("--resume", action="store_true", help="go on with an interrupted run")
     parser.add_argument("--force", action="store_true", help="replace a better program too")
@@ -101,9 +105,9 @@ def _budget(text: str) -> dict[str, float]:
     budget = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, amount = part.partition("=")
-        if name.strip() not in ("calls", "minutes"):
+        if name.strip() not in ("calls", "minutes", "depths"):
             raise argparse.ArgumentTypeError(
-                f"{part!r}: a budget is calls=N, minutes=M, or both with a comma"
+                f"{part!r}: a budget is calls=N, minutes=M, depths=Q, or several with commas"
             )
         try:
             budget[name.strip()] = arguments.seconds(amount)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["FitRouter", "FitSketch", "FitThresholds", "databases", "evaluate", "gold", "labels", "metrics"]
+__all__ = [
+    *("FitDepth", "FitRouter", "FitSketch", "FitThresholds"),
+    *("databases", "evaluate", "gold", "labels", "metrics"),
+]
 
-_CLASSES = {"FitRouter": "fit", "FitSketch": "fit_sketch", "FitThresholds": "fit"}
+_CLASSES = {"FitDepth": "fit_depth", "FitRouter": "fit", "FitSketch": "fit_sketch", "FitThresholds": "fit"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from sqlrag_dspy.learn import labels, report, synthesize
 from sqlrag_dspy.learn.databases import check_databases, open_all
 from sqlrag_dspy.learn.evaluate import Judged, run, summarise
 from sqlrag_dspy.learn.fit import FitRouter, FitThresholds
+from sqlrag_dspy.learn.fit_depth import FitDepth, observe
 from sqlrag_dspy.learn.fit_sketch import FitSketch
 from sqlrag_dspy.learn.optimize import OPTIMIZERS, check_optimizer, optimize
 from sqlrag_dspy.learn.synthesize import Made
@@ -103,6 +104,10 @@ def compile_program(
             chosen = optimizer or OPTIMIZERS[0]
             program = optimize(program, examples, engine, optimizer=chosen, budget=budget, seed=seed)
             card.lm, card.optimizer = lm, chosen
+            if compared := int((budget or {}).get("depths", 0)):
+                tell(f"comparing depths on {compared} sql questions")
+                records = observe(program, examples, engine, most=compared, seed=seed)
+                program = FitDepth(records).compile(program, trainset=examples)
         if wanted:
             tell(f"scoring on {len(wanted)} dev labels")
             judged = run(program, wanted)
