@@ -128,8 +128,9 @@ def describe_schema(
     only: Sequence[str] | None = None,
     likely: Callable[[], Sequence[str]] | None = None,
     is_brief: bool = False,
+    budget: int = BUDGET,
 ) -> str:
-    """The schema in at most `BUDGET` characters; where not all tables fit, those that the question names.
+    """The schema in at most `budget` characters; where not all tables fit, those that the question names.
 
     With `only`, no other tables than those, the first of them first to be kept. `likely` gives such tables, and is
     asked only where not all fit. `is_brief`: declared as SQL does,
@@ -143,13 +144,13 @@ def describe_schema(
     if only is not None:
         ordered = [table for name in only if (table := catalog.table(name)) is not None]
     describe = declare_table if is_brief else describe_table
-    if only is None and likely is not None and not _fits(catalog, describe):
+    if only is None and likely is not None and not _fits(catalog, describe, budget):
         chosen = [table for name in likely() if (table := catalog.table(name)) is not None]
         ordered = chosen or ordered
     shown: dict[str, str] = {}
     for table in ordered:
         described = describe(table)
-        if shown and sum(map(len, shown.values())) + len(shown) + len(described) > BUDGET:
+        if shown and sum(map(len, shown.values())) + len(shown) + len(described) > budget:
             break
         shown[table.name] = described
     lines = [shown[table.name] for table in catalog.tables if table.name in shown]
@@ -158,9 +159,9 @@ def describe_schema(
     return plain("\n".join(lines))
 
 
-def _fits(catalog: Catalog, describe: Callable[[Table], str]) -> bool:
+def _fits(catalog: Catalog, describe: Callable[[Table], str], budget: int) -> bool:
     """Whether the whole schema may be shown."""
-    left = BUDGET + 1
+    left = budget + 1
     for table in catalog.tables:
         left -= len(describe(table)) + 1
         if left < 0:

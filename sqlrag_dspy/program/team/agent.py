@@ -163,7 +163,7 @@ def compute(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:
         rag.team.agent,
         instead="what it found last is shown",
         question=inquiry.question,
-        schema=describe_schema(inquiry.database.catalog, inquiry.links),
+        schema=describe_schema(inquiry.database.catalog, inquiry.links, likely=inquiry.likely_tables),
         hops=hops,
     )
     found = hops.found

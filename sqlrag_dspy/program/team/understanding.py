@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlrag_dspy.program.prompt import describe_links, describe_schema
+from sqlrag_dspy.program.prompt import BUDGET, describe_links, describe_schema
 from sqlrag_dspy.program.team.asking import ask
 from sqlrag_dspy.program.team.linking import Linked, connected
 from sqlrag_dspy.program.team.statements import Work
@@ -78,7 +78,7 @@ def link(work: Work) -> Linked | None:
         question=inquiry.question,
         intents=work.intents,
         found=describe_links(inquiry.links),
-        schema=describe_schema(catalog, inquiry.links, only=proposed),
+        schema=describe_schema(catalog, inquiry.links, only=proposed, is_brief=True, budget=2 * BUDGET),
         catalog=catalog,
         links=inquiry.links,
     )

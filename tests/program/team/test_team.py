@@ -152,7 +152,7 @@ def test_of_many_tables_the_likeliest_are_proposed(shop, program, tmp_path):
     with closing(open_database(settings)) as wide:
         made.databases = {"wide": wide}
         answer = made.ask(QUESTION)
-    proposed = re.findall(r"^table (\w+) ", lm.script.prompts[3], re.MULTILINE)
+    proposed = re.findall(r"^CREATE TABLE (\w+) ", lm.script.prompts[3], re.MULTILINE)
     assert "customers" in proposed
     assert len(proposed) <= 20
     assert re.findall(r"^table (\w+) ", lm.script.prompts[4], re.MULTILINE) == ["customers"]
