@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlrag_dspy.index import store
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.ranking import TableIndex
 
@@ -33,10 +32,9 @@ def nearness(
     if not len(chunks) or not text.strip():
         return out
     for encoder, vector in vectors:
-        scores = store.matrix(table.vectors[encoder.name])[chunks] @ vector
-        best = np.sort(scores)[::-1][:LEADING]
+        best, mean = table.vectors[encoder.name].summary(vector, chunks, LEADING)
         place = 2 if encoder.is_multilingual else 0
-        found = np.array([best[0], best.mean() - scores.mean()])
+        found = np.array([best[0], best.mean() - mean])
         out[place : place + 2] = np.fmax(out[place : place + 2], found)
     terms, best_match, mass = table.words_of(text, language)
     known = [term.idf for term in terms if term.is_known]

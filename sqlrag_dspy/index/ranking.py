@@ -10,21 +10,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sqlrag_dspy.index import contents, store
+from sqlrag_dspy.index.clusters import Vectors
 from sqlrag_dspy.index.contents import Contents, Ids
+from sqlrag_dspy.index.dense import Dense, Near
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.fuse import Evidence, Fusion, Scores
 from sqlrag_dspy.index.lexical import Term, WordIndex
 from sqlrag_dspy.index.selection import Selection, Selector
 from sqlrag_dspy.types import Key, Table, Value
-
-if TYPE_CHECKING:
-    import faiss
 
 CANDIDATES = 100
 """Rows that each ranking puts forward, at least."""
@@ -50,6 +47,15 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """Rows in their order; how many were compared by meaning, and whether those were all allowed ones."""
+
+    rows: Iterator[Ranked]
+    rows_searched: int
+    is_exact: bool
+
+
+@dataclass(frozen=True)
 class _Asked:
     """A question made ready: its words, whether it is in a foreign language, the encoders and their weights."""
 
@@ -69,7 +75,7 @@ class TableIndex:
         table: Table,
         spec: store.Spec,
         language: str | None,
-        vectors: Mapping[str, faiss.IndexFlatIP],
+        vectors: Mapping[str, Dense],
     ) -> None:
         self._connection = connection
         self._id = table_id
@@ -120,20 +126,25 @@ class TableIndex:
         encoders: Sequence[Embedder],
         language: str | None,
         fusion: Fusion,
-    ) -> Iterator[Ranked]:
+    ) -> Ranking:
         """Every allowed row: those that something speaks for first, best first; then the others."""
         contents = self.contents
         chunk_ids = self.contents.chunks_of(selection.positions)
         if not len(chunk_ids) or not text.strip():
-            return self._silent(selection, np.zeros(0, dtype=np.int64))
+            return Ranking(self._silent(selection, np.zeros(0, dtype=np.int64)), selection.count, True)
         terms, is_foreign, is_home = self._read(text, language)
         asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home))
-        rows, scores, spoken = self._order(asked, chunk_ids, selection, k, fusion)
+        rows, scores, spoken, near = self._order(asked, chunk_ids, selection, k, fusion)
         keys = contents.keys_at(rows)
         heard = (
             Ranked(key, score, spoken(row)) for key, row, score in zip(keys, rows.tolist(), scores.tolist())
         )
-        return chain(heard, self._silent(selection, rows))
+        searched = self._rows_in(near)
+        return Ranking(
+            chain(heard, self._silent(selection, rows)),
+            selection.count if searched is None else searched,
+            all(each.looked_at is None for each in near),
+        )
 
     def _silent(self, selection: Selection, heard: Ids) -> Iterator[Ranked]:
         rows = selection.positions
@@ -173,18 +184,19 @@ class TableIndex:
         selection: Selection,
         k: int,
         fusion: Fusion,
-    ) -> tuple[Ids, Scores, Callable[[int], tuple[tuple[int, int, int, float], ...]]]:
-        """Row positions, best first, their scores, and what tells the chunks of a row (see `Ranked`)."""
+    ) -> tuple[Ids, Scores, Callable[[int], tuple[tuple[int, int, int, float], ...]], list[Near]]:
+        """Row positions, best first, their scores, what tells the chunks of a row (see `Ranked`), and what each
+        encoder found."""
         contents = self.contents
         wanted = max(CANDIDATES, 3 * k)
         queries = [
             (self.vectors[encoder.name], encoder([asked.text]), share) for encoder, share in asked.weighted
         ]
-        near = [self._nearest(vectors, query, chunk_ids, wanted) for vectors, query, _ in queries]
+        near = [self._nearest(dense, query, chunk_ids, wanted) for dense, query, _ in queries]
         words, mass = self._match(asked.terms, chunk_ids, selection, wanted)
         worded = np.fromiter(words, dtype=np.int64, count=len(words))
-        ids = np.unique(np.concatenate([*near, worded]))
-        cosines = sum(share * (store.matrix(vectors)[ids] @ query[0]) for vectors, query, share in queries)
+        ids = np.unique(np.concatenate([*(each.ids for each in near), worded]))
+        cosines = sum(share * (dense.matrix[ids] @ query[0]) for dense, query, share in queries)
         cosines = np.asarray(cosines, dtype=np.float64)
         bm25 = np.zeros(len(ids))
         bm25[np.searchsorted(ids, worded)] = np.fromiter(words.values(), dtype=np.float64, count=len(words))
@@ -207,7 +219,7 @@ class TableIndex:
             chunks = zip(ids[own].tolist(), chunk_scores[own].tolist())
             return tuple((*contents.span(id_), round(score, 4)) for id_, score in chunks)
 
-        return rows[order], scores[order], spoken
+        return rows[order], scores[order], spoken, near
 
     def _match(
         self, terms: Sequence[Term], chunk_ids: Ids, selection: Selection, wanted: int
@@ -227,18 +239,22 @@ class TableIndex:
                 kept[id_] = matches.scores[id_]
         return kept, matches.mass
 
-    def _nearest(
-        self, vectors: faiss.IndexFlatIP, query: NDArray[np.float32], chunk_ids: Ids, wanted: int
-    ) -> Ids:
-        """The nearest allowed chunks, as many as it takes to see `wanted` rows; exact."""
-        import faiss
-
+    def _nearest(self, dense: Dense, query: Vectors, chunk_ids: Ids, wanted: int) -> Near:
+        """The nearest allowed chunks, as many as it takes to see `wanted` rows."""
         count = min(len(chunk_ids), 4 * wanted)
-        if count == len(chunk_ids):
-            return chunk_ids
-        parameters = faiss.SearchParameters(sel=faiss.IDSelectorArray(chunk_ids))  # type: ignore[call-arg]
+        live = len(self.contents.live_chunks)
         while True:
-            ids: Ids = vectors.search(query, count, params=parameters)[1][0]
-            if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[ids])) >= wanted:
-                return ids
+            near = dense.nearest(query, chunk_ids, count, live)
+            if count == len(chunk_ids) or len(np.unique(self.contents.chunk_row[near.ids])) >= wanted:
+                return near
             count = min(len(chunk_ids), 4 * count)
+
+    def _rows_in(self, near: Sequence[Near]) -> int | None:
+        """How many rows were compared by meaning at all; None: all that are allowed."""
+        looked_at = [each.looked_at for each in near if each.looked_at is not None]
+        if len(looked_at) < len(near):
+            return None
+        mask = np.zeros(self.contents.row_count, dtype=bool)
+        for chunks in looked_at:
+            mask[self.contents.chunk_row[chunks]] = True
+        return int(mask.sum())

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import store
+from sqlrag_dspy.index import clusters, store
+from sqlrag_dspy.index.dense import Dense
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.fuse import Fusion, fuse
 from sqlrag_dspy.index.language import detect
@@ -112,7 +113,11 @@ class Index:
                         f"with {encoder.name}; run 'sqlrag index', or set that embedder in sqlrag.toml"
                     )
             vectors = {
-                e.name: store.read_vectors(path / files[e.name][0], files[e.name][1]) for e in encoders
+                e.name: Dense(
+                    store.read_vectors(path / files[e.name][0], files[e.name][1]),
+                    clusters.read(connection, path / files[e.name][0]),
+                )
+                for e in encoders
             }
             self._tables[table.name] = TableIndex(connection, id_, table, spec, language, vectors)
 
@@ -158,11 +163,11 @@ class Index:
             raise IndexUnusable(
                 f"the index in {self.path} is broken ({error}); run 'sqlrag index --rebuild'"
             ) from error
-        documents = read_documents(found, ranked, k, reader)
+        documents = read_documents(found, ranked.rows, k, reader)
         said = tuple(
             (name, value) for name, values in (filters or {}).items() for value in alternatives(values)
         )
-        return Hits(documents, Search(selection.count, selection.count, True, said))
+        return Hits(documents, Search(selection.count, ranked.rows_searched, ranked.is_exact, said))
 
     def nearness(self, text: str, known: Mapping[str, Vector] | None = None) -> NDArray[np.float64]:
         """How near a text is to anything in the index, as `nearness.FEATURES` numbers: the most of any table.

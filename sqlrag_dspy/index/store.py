@@ -139,6 +139,13 @@ def write_vectors(path: Path, dimensions: int, parts: Sequence[NDArray[np.float3
     for part in parts:
         if len(part):
             index.add(np.ascontiguousarray(part, dtype=np.float32))
+    write_file(path, index)
+
+
+def write_file(path: Path, index: faiss.Index) -> None:
+    """Writes a FAISS index, complete under its name or not there at all. Raises IndexUnusable when it cannot."""
+    import faiss
+
     temporary = path.with_suffix(".tmp")
     try:
         faiss.write_index(index, str(temporary))

@@ -115,9 +115,9 @@ def _open(folder: Path, rebuild: bool) -> sqlite3.Connection:
 
 def _tidy(connection: sqlite3.Connection, folder: Path) -> None:
     """Removes vector files that no generation names; readers that have them mapped keep them."""
-    named = {name for (name,) in connection.execute("SELECT file FROM vectors")}
+    named = {Path(name).stem for (name,) in connection.execute("SELECT file FROM vectors")}
     for path in folder.glob("vectors-*"):
-        if path.name not in named:
+        if path.stem not in named:
             path.unlink(missing_ok=True)
     connection.execute("PRAGMA busy_timeout = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlrag_dspy.index import contents, lexical, store
+from sqlrag_dspy.index import approximate, clusters, contents, lexical, store
 from sqlrag_dspy.index.chunk import split
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.embedding import Embedding
@@ -242,8 +242,10 @@ class TableSync:
         )
         sources = np.array(self._sources, dtype=np.int64)
         embedded = self._embedding.finish()
+        questions = approximate.short_texts(self.connection, self.id, self.spec, self.reader, self._next)
         for number, encoder in enumerate(self.encoders):
-            old = self._old_vectors(encoder.name, self._old_count)
+            old_file = self._old_file(encoder.name)
+            old = None if old_file is None else self._old_vectors(old_file, self._old_count)
             made = embedded[number]
             dimensions = made.shape[1] if made is not None else old.shape[1] if old is not None else 1
             blank = np.zeros((0, dimensions), dtype=np.float32)
@@ -258,6 +260,9 @@ class TableSync:
             self.written.append(path)
             kept = old[live[live < self._old_count]] if is_compacting else old
             store.write_vectors(path, dimensions, [kept, added])
+            self.written.append(clusters.file_of(path))
+            before = None if old_file is None else (old_file, live[live < self._old_count])
+            approximate.keep(self.connection, path, len(live), before, encoder, questions)
             execute(
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)",
                 (self.id, encoder.name, path.name, len(live)),
@@ -270,13 +275,14 @@ class TableSync:
         ]
         execute("UPDATE tables SET language = ? WHERE id = ?", (majority(languages), self.id))
 
-    def _old_vectors(self, embedder: str, count: int) -> NDArray[np.float32] | None:
+    def _old_file(self, embedder: str) -> Path | None:
         row = self.connection.execute(
             "SELECT file FROM vectors WHERE table_id = ? AND embedder = ?", (self.id, embedder)
         ).fetchone()
-        if row is None:
-            return None
-        self._mapped = store.read_vectors(self.folder / row[0], count)
+        return None if row is None else self.folder / str(row[0])
+
+    def _old_vectors(self, file: Path, count: int) -> NDArray[np.float32]:
+        self._mapped = store.read_vectors(file, count)
         return store.matrix(self._mapped)
 
     def _renumber(self, chunks: Sequence[tuple[int, int, int, int, int]]) -> None:
