@@ -3,12 +3,12 @@
     python scripts/widen_schema.py wide.db shop.db                       # 240 tables, about 4,000 columns
     python scripts/widen_schema.py wide.db spider/*.sqlite --with peps.sqlite til.sqlite --tables 240
 
-The tables of the given files keep names, rows, keys and references. Beside them stand those of every other
-database at hand (the trainsets that can be built here, and the files after --with), then copies of the right
-tables (`orders_archive`, `stg_orders`, `orders_2019`, …) and of the others, until there are enough. Neighbours
-get columns of their kind until the file has as many columns as asked for, and a few rows each, so that the file
-stays small. The same input gives the same file. Where two tables have one name, the later is called after its
-database (`gear_orders`).
+The tables of the given files keep names, rows, keys and references. Beside them stand copies of them under another
+word (`clients`), the tables of every other database at hand (the trainsets that can be built here, and the files
+after --with), then copies as archives (`orders_archive`, `stg_orders`, `orders_2019`, …), of the right tables first,
+until there are enough. Neighbours get columns of their kind until the file has as many columns as asked for, and a
+few rows each, so that the file stays small. The same input gives the same file. Where two tables have one name, the
+later is called after its database (`gear_orders`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import argparse
 import random
 import sqlite3
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 from sqlrag_dspy.learn.databases import build
@@ -66,6 +68,22 @@ def tables_of(path: Path) -> Iterator[Columns]:
             yield Columns(path, name, name, [(row[1], row[2]) for row in shown])
 
 
+def renamed(name: str) -> str:
+    """The same thing by another word of the glossary ("customers" is "clients"); "" when it has none."""
+    text = resources.files("sqlrag_dspy.link").joinpath("glossary.toml").read_text(encoding="utf-8")
+    concepts = [entry["en"].split(", ") for entry in tomllib.loads(text)["nouns"].values()]
+    parts = name.split("_")
+    for place in range(len(parts) - 1, -1, -1):
+        word = parts[place].lower()
+        single = word.removesuffix("s")
+        for listed in concepts:
+            others = [w for w in listed if w.isalpha() and w not in (word, single)]
+            if others and listed[0] in (word, single):
+                parts[place] = others[0] + ("s" if word.endswith("s") and not others[0].endswith("s") else "")
+                return "_".join(parts)
+    return ""
+
+
 def neighbours(right: list[Columns], others: list[Path], most: int) -> list[Columns]:
     """The other tables at hand, then copies, until there are `most`; never a name twice."""
     used = {table.name.casefold() for table in right}
@@ -83,6 +101,9 @@ def neighbours(right: list[Columns], others: list[Path], most: int) -> list[Colu
         for table in tables_of(path)
         if frozenset(name for name, _ in table.columns) not in shapes
     ]
+    for table in right:
+        if other := renamed(table.name):
+            add(table, other)
     # Half of the room at most, so that copies of the right tables are always among the neighbours.
     for table in strangers[: max(most // 2, most - len(right) * len(COPIES))]:
         add(table, f"{table.source.stem}_{table.stored}" if table.stored.casefold() in used else table.stored)

@@ -26,12 +26,12 @@ from sqlrag_dspy.types import Catalog, Table
 Encode = Callable[[list[str]], Any]
 """Texts to unit vectors, (n, dimension)."""
 
-_LENT = 0.5
+_LENT = 0.6
 """Share of its best neighbour's score that a table has too, over one reference; over two its square, and so on."""
 _STEPS = 3
 _ALIKE = 0.4
 """Cosine from which a word is taken to mean nearly what a word of a name does."""
-_SOFT = 1.0
+_SOFT = 0.9
 _MEANING = 2.0
 """What the nearness of a whole text to a whole table is worth beside a word."""
 _TEXTS = 0.5
