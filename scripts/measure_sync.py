@@ -87,6 +87,18 @@ def family(pid: int) -> list[int]:
     return found
 
 
+def processor() -> float:
+    """Seconds of processor time that this process and its workers have used."""
+    ticks = 0
+    for pid in family(os.getpid()):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has just ended
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def resident(pid: int) -> float:
     """Megabytes in memory: shared pages by share, so that a family's sum counts them once."""
     try:
@@ -124,18 +136,22 @@ def measure(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     def synced() -> tuple[dict[str, Any], Database]:
         begun = time.perf_counter()
         database = opened()
+        spent = processor()
         report = database.sync()
-        whole = time.perf_counter() - begun
+        spent, whole = processor() - spent, time.perf_counter() - begun
         return {
             "sync": report.seconds,
             "whole": whole,
             "chunks": report.chunks,
             "changed": report.changed,
+            "cpu": spent,
         }, database
 
     out: dict[str, Any] = {}
     out["first"], database = synced()
+    spent = processor()
     out["alone"] = alone(database, names)
+    out["alone_cpu"] = processor() - spent
     database.close()
     out["same"], database = synced()
     database.close()
@@ -238,6 +254,7 @@ def show(embedders: str, found: dict[str, Any], peak: float) -> None:
     rows = [
         ("first index", f"{first:.1f} s", f"{found['first']['chunks']} passages", ""),
         ("the embedders alone", f"{found['alone']:.1f} s", throughput, "85 % or more"),
+        ("processor, first and alone", f"{found['first']['cpu']:.1f} s", f"{found['alone_cpu']:.1f} s", ""),
         synced("nothing changed", "same", "3 % or less"),
         synced("… file touched", "touched", "3 % or less"),
         synced(f"{found['changed']['changed']} rows changed", "changed", "5 % or less"),
