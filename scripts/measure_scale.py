@@ -20,6 +20,9 @@ from functools import partial
 from pathlib import Path
 from zlib import crc32
 
+# Before numpy is there: a second thread that waits for work counts as processor time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 
 from sqlrag_dspy.index import dense, open_index, sync

@@ -7,25 +7,27 @@ What does not reach the recall is left out of the setting, and searched exactly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.index.clusters import Clusters, Setting, Vectors
 from sqlrag_dspy.index.contents import Ids
 
-RECALL = 0.99
-"""Share of the true nearest that must be found: of the first ten, and of the first hundred those that are nearer by
-more than a hair, since the ranking by words is set against them."""
-FIRST = (10, 100)
+RECALL = {10: 0.99, 100: 0.9}
+"""Share that must be found of so many true nearest chunks: of those that are shown, and of those that the ranking
+by words is set against."""
 _HAIR = {10: 1e-6, 100: 0.01}
-"""Cosine by which a chunk may fall short of the last that is wanted; of equal texts any will do."""
+"""Cosine by which a chunk may fall short of the last of them: of equal texts any will do."""
+_FIRST = min(RECALL)
 _AIM = 0.996
 """The share of the first ten to have in the clusters looked at, since their codes lose some too."""
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Shares of the chunks that selections are made of; smaller ones are looked at whole or searched exactly."""
 WANTED = 400
 """Chunks that a search asks for, so that a hundred rows are among them."""
-QUESTIONS = 150
+QUESTIONS = 100
 """Vectors of a kind to tune on, and as many again to measure on."""
 _DEPTHS = (2, 8)
 """Times as many chunks as are wanted that are compared by their true vectors, at first and at most."""
@@ -50,11 +52,15 @@ def tune(clusters: Clusters, matrix: Vectors, questions: Vectors, trained_on: in
         if share < 1:
             selections = _selections(clusters, share, chance)
         look, depth, recall = trial.widen(selections)
-        if recall < RECALL:
+        if not _is_enough(recall):
             break  # smaller selections are harder
         shares.append((share, look, depth))
-        worst = min(worst, recall)
+        worst = min(worst, recall[_FIRST])
     return Setting(tuple(reversed(shares)), round(worst, 4), _mean(matrix), trained_on, count)
+
+
+def _is_enough(recall: Mapping[int, float]) -> bool:
+    return all(recall[first] >= least for first, least in RECALL.items())
 
 
 def _selections(clusters: Clusters, share: float, chance: np.random.Generator) -> list[Ids | None]:
@@ -85,16 +91,16 @@ class _Trial:
         self._half = len(asked) // 2
         self._orders = np.argsort(-(asked @ clusters.centres.T), axis=1, kind="stable")
 
-    def widen(self, selections: list[Ids | None]) -> tuple[float, int, float]:
+    def widen(self, selections: list[Ids | None]) -> tuple[float, int, dict[int, float]]:
         """The share of allowed chunks to look at, the depth, and the recall measured with both."""
         known = [(ids, self._neighbours(ids)) for ids in selections]
         look, depth = max(self._needed(ids, near) for ids, near in known), _DEPTHS[0]
         while True:
             measured = [self._recall(ids, near, look, depth) for ids, near in known]
-            recall = min(found for found, _ in measured)
-            if recall >= RECALL or (look >= 1 and depth >= _DEPTHS[-1]):
+            recall = {first: min(found[first] for found, _ in measured) for first in RECALL}
+            if _is_enough(recall) or (look >= 1 and depth >= _DEPTHS[-1]):
                 return look, depth, recall
-            is_in_reach = min(reached for _, reached in measured) >= RECALL
+            is_in_reach = min(reached for _, reached in measured) >= RECALL[_FIRST]
             if look < 1 and (not is_in_reach or depth >= _DEPTHS[-1]):
                 look = min(1.0, look * _WIDER)
             else:
@@ -105,7 +111,7 @@ class _Trial:
         import faiss
 
         matrix = self._matrix if ids is None else np.ascontiguousarray(self._matrix[ids])
-        wanted = min(FIRST[-1] + 1, len(matrix))
+        wanted = min(max(RECALL) + 1, len(matrix))
         found = faiss.knn(self._asked, matrix, wanted, metric=faiss.METRIC_INNER_PRODUCT)[1]
         near = found if ids is None else ids[found]
         # The question itself goes to the end, whose last place is then left out.
@@ -124,11 +130,11 @@ class _Trial:
             order = self._orders[at]
             seen = np.empty(len(order))
             seen[order] = np.cumsum(sizes[order])
-            first = clusters.of_chunk[near[at, : FIRST[0]]]
+            first = clusters.of_chunk[near[at, :_FIRST]]
             places.setdefault(int(self._kind[at]), []).extend((seen[first] / sizes.sum()).tolist())
         return max(float(np.quantile(each, _AIM)) for each in places.values())
 
-    def _recall(self, ids: Ids | None, near: Ids, look: float, depth: int) -> tuple[float, float]:
+    def _recall(self, ids: Ids | None, near: Ids, look: float, depth: int) -> tuple[dict[int, float], float]:
         """The recall, and the share of the first ten in the clusters looked at: of the worse kind of question."""
         clusters, matrix = self._clusters, self._matrix
         mask = None
@@ -143,17 +149,15 @@ class _Trial:
             chunks = chunks[chunks != self._without[at]]
             scores = np.sort(matrix[chunks] @ query[0])[::-1]
             kind = int(self._kind[at])
-            for first in FIRST:
+            for first in RECALL:
                 true = matrix[near[at, :first]] @ query[0]
                 hits = (scores[: len(true)] >= true.min() - _HAIR[first]).sum()
                 found.setdefault((kind, first), []).append(float(hits) / len(true))
-            reached = np.isin(clusters.of_chunk[near[at, : FIRST[0]]], probed)
+            reached = np.isin(clusters.of_chunk[near[at, :_FIRST]], probed)
             found.setdefault((kind, 0), []).append(float(reached.mean()))
         means = {place: float(np.mean(shares)) for place, shares in found.items()}
-        return (
-            min(mean for (_, first), mean in means.items() if first),
-            min(mean for (_, first), mean in means.items() if not first),
-        )
+        least = {first: min(mean for (_, f), mean in means.items() if f == first) for first in (0, *RECALL)}
+        return least, least[0]
 
 
 def probe(clusters: Clusters, query: Vectors, ids: Ids | None, look: float) -> tuple[Ids, int]:

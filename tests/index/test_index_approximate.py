@@ -161,7 +161,7 @@ def test_what_does_not_reach_the_recall_is_searched_exactly(
 ) -> None:
     from sqlrag_dspy.index import tuning
 
-    monkeypatch.setattr(tuning, "RECALL", 1.1)
+    monkeypatch.setattr(tuning, "RECALL", {10: 1.1, 100: 1.1})
     points = Points(2_000)
     reader = notes(*rows(points, range(2_000)))  # type: ignore[arg-type]
     share, found = recall(brought_up(tmp_path, reader, points), reader, points)
