@@ -12,6 +12,8 @@ from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import check, execute
 from sqlrag_dspy.program.team import work
+from sqlrag_dspy.program.team.attempts import wrong
+from sqlrag_dspy.program.team.missed import missed
 from sqlrag_dspy.program.unheard import unheard
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence:
     """Rows for an sql question, at a depth of at most `most`.
 
-    Without an LM, a sketch that is not sure is answered with a flag, and one that is likelier wrong than right is
-    not run at all: `needs_model`.
+    With an LM, a sketch that misses something that the question names goes to it, however sure it is. Without
+    one, a sketch that is not sure is answered with a flag, and one that is likelier wrong than right is not run
+    at all: `needs_model`.
     """
     evidence = _evidence(rag, inquiry, plan, most)
     inquiry.warnings.extend(evidence.doubts)
@@ -35,19 +38,37 @@ def _evidence(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None) -> 
     is_told = rag.depth not in (None, "sketch", "agent") or "sketch" in rag.without
     if is_sure and not (rag.engine.is_set and (is_told or not rag.gate_open)):
         found = _from_sketch(inquiry, plan)
-        if found is not None:
+        if found is not None and not (rag.engine.is_set and _misses(inquiry, found)):
             return found
-        is_likely = False  # it was refused or failed, and would again
+        is_likely = found is not None  # one that was refused or failed would be again
     if rag.depth != "sketch" and can_ask(rag, inquiry):
         written = work.write(rag, inquiry, plan, most)
         if written is not None:
-            return written
+            return _surer(rag, inquiry, plan, written) if is_likely else written
         inquiry.failure_source = inquiry.failure_source or "build"
     found = _from_sketch(inquiry, plan) if is_likely else None
     if found is not None and not is_sure:
         inquiry.flagged = True
         inquiry.warnings.append(f"not sure that this is what was asked ({plan.trust:.0%}); check the SQL")
     return found or Evidence(needs_model=True)
+
+
+def _misses(inquiry: Inquiry, found: Evidence) -> list[str]:
+    """What the question names and the statement does not use."""
+    return missed(inquiry.links, found.sql, inquiry.database.catalog) if found.sql is not None else []
+
+
+def _surer(rag: SqlRag, inquiry: Inquiry, plan: Plan, written: Evidence) -> Evidence:
+    """What a small model wrote, or the sketch where that leaves fewer doubts."""
+    doubts = len(wrong(written)) + bool(written.notes)
+    if not (doubts and rag.engine.is_brief) or rag.depth is not None or "sketch" in rag.without:
+        return written
+    depth = inquiry.depth
+    found = _from_sketch(inquiry, plan)
+    if found is not None and len(wrong(found)) + bool(found.notes) + len(_misses(inquiry, found)) < doubts:
+        return found
+    inquiry.depth = depth
+    return written
 
 
 def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
@@ -64,9 +85,9 @@ def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
         inquiry.attempts = inquiry.attempts or 1
         found = execute(inquiry, check(inquiry, written))
         inquiry.depth = "sketch"
-        if missed := unheard(inquiry.links, plan.sketch):
+        if words := unheard(inquiry.links, plan.sketch):
             inquiry.flagged = True
-            found.doubts.append(f"{missed!r} of the question has no counterpart in the SQL; check it")
+            found.doubts.append(f"{words!r} of the question has no counterpart in the SQL; check it")
         return found
     except SqlRejected as error:
         inquiry.fail("check", f"the sketch was refused: {error}")

@@ -60,12 +60,32 @@ def test_a_small_model_gets_no_deeper_than_retries(program):
     from scripted_lm import scripted
 
     lm = scripted(route="sql", sql=OTHER)
-    made = program(lm=lm)
+    made = program(lm=lm, without=["sketch"])
     made.depths.retry = made.depths.team = made.depths.floor = 0.0
     with dspy.context(adapter=Brief()):
         answer = made.ask(QUESTION)
     assert answer.depth == "retry"
     assert set(lm.script.asked) == {"route", "sql"}
+
+
+def test_a_sketch_with_fewer_doubts_stands_in_for_what_a_small_model_wrote(ask_briefly):
+    answer, script = ask_briefly(depth=None, sql=OTHER)
+    assert script.asked == ["route", "sql", "sql"]
+    assert (answer.rows, answer.depth) == ([[10]], "sketch")
+
+
+def test_a_sure_sketch_that_misses_something_goes_to_the_model(program, monkeypatch):
+    from scripted_lm import scripted
+
+    from sqlrag_dspy.program import write_sql
+
+    lm = scripted(route="sql", sql=RIGHT)
+    made = program(lm=lm)
+    made.thresholds.route = made.thresholds.sql = 0.0
+    assert made.ask(QUESTION).depth == "sketch"
+    monkeypatch.setattr(write_sql, "missed", lambda *given: ["'Leiden'"])
+    assert made.ask(QUESTION).depth == "call"
+    assert lm.script.asked == ["sql"]
 
 
 def test_a_join_left_out_costs_no_call_and_is_told(ask):
