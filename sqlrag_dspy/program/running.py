@@ -69,3 +69,13 @@ def ungrounded(inquiry: Inquiry, query: CheckedSql) -> list[str]:
 
     database = inquiry.database
     return list(sql_room.misspelt(query, database.catalog, database.run))
+
+
+def assumed(inquiry: Inquiry, evidence: Evidence) -> tuple[str, ...]:
+    """What the statement takes for granted, read off it."""
+    from sqlrag_dspy import sql as sql_room
+
+    if evidence.sql is None:
+        return ()
+    limit = inquiry.database.settings.limits.rows
+    return sql_room.assumptions(evidence.sql, inquiry.database.catalog, limit=limit)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sqlrag_dspy.sql.assuming import assumptions
     from sqlrag_dspy.sql.building import keys_query, keys_where, write
     from sqlrag_dspy.sql.checking import check
     from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.ties import ranking
 
 _HOMES = {
+    "assumptions": "assuming",
     "check": "checking",
     "explain": "explaining",
     "explain_empty": "emptiness",
@@ -43,6 +45,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "assumptions",
     "check",
     "explain",
     "explain_empty",

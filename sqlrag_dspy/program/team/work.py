@@ -15,7 +15,7 @@ from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
-from sqlrag_dspy.program.running import execute
+from sqlrag_dspy.program.running import assumed, execute
 from sqlrag_dspy.program.team import agent
 from sqlrag_dspy.program.team.asking import ask
 from sqlrag_dspy.program.team.attempts import Attempt, Attempts
@@ -165,6 +165,7 @@ def _finish(work: Work) -> Evidence | None:
             inquiry.fail(last.source or "build", told)
         return None
     inquiry.depth = best.depth
+    inquiry.assumptions.extend(assumed(inquiry, best.evidence))
     if any(issue.severity == "severe" for issue in best.issues):
         source = "intents" if work.is_traced else "critic"
         inquiry.fail(

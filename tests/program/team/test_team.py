@@ -174,6 +174,15 @@ def test_a_part_that_is_left_out_is_not_asked(ask, part, gone):
     assert answer.rows == [[10]]
 
 
+def test_what_a_statement_assumes_is_told_without_a_call(ask):
+    answer, script = ask(
+        depth="call", sql="SELECT name FROM customers WHERE city = 'Leiden' ORDER BY id DESC LIMIT 1"
+    )
+    assert script.asked == ["route", "sql"]
+    assert "'first' is taken as the highest id" in answer.assumptions
+    assert answer.explanation
+
+
 def test_without_grounding_a_literal_is_doubted_only_after_it_ran(ask):
     answer, _ = ask(without=["grounding"], sql=MISSPELT, repair=RIGHT)
     assert names(answer).count("run") == 2
