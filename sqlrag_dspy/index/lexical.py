@@ -226,10 +226,15 @@ class WordIndex:
         return [term for term, score, _ in near if score >= best - 0.05 and self._stem(term) == term]
 
     @cached_property
-    def _end(self) -> int:
-        """One more than the highest chunk id that ever had words."""
+    def _is_allowed(self) -> NDArray[np.uint8]:
+        """One for every chunk id that may match, which SQL asks for as `is_allowed_N(rowid)`.
+
+        Indexing bytes is the cheapest test that SQLite can call: no table of ids is filled.
+        """
         found = self._connection.execute(f"SELECT max(id) FROM words_{self._table_id}_docsize").fetchone()[0]
-        return 0 if found is None else int(found) + 1
+        flags = bytearray(0 if found is None else int(found) + 1)
+        self._connection.create_function(f"is_allowed_{self._table_id}", 1, flags.__getitem__)
+        return np.frombuffer(flags, dtype=np.uint8)
 
     def match(
         self, terms: Sequence[Term], allowed: NDArray[np.int64] | None, limit: int | None = None
@@ -248,11 +253,10 @@ class WordIndex:
         query = f"SELECT rowid, -bm25({name}, {weights}) FROM {name} WHERE {name} MATCH ?"
         is_broad = allowed is None or len(allowed) > _MANY
         if allowed is not None and is_broad:
-            mask = np.zeros(self._end, dtype=np.uint8)
-            mask[allowed[allowed < self._end]] = 1
-            # Indexing bytes is the cheapest test that SQLite can call: no table of ids is filled.
-            self._connection.create_function("is_allowed", 1, mask.tobytes().__getitem__)
-            query += " AND is_allowed(rowid)"
+            flags = self._is_allowed
+            flags[:] = 0
+            flags[allowed[allowed < len(flags)]] = 1
+            query += f" AND is_allowed_{self._table_id}(rowid)"
         elif allowed is not None:
             self._connection.execute("CREATE TEMP TABLE IF NOT EXISTS allowed(id INTEGER PRIMARY KEY)")
             self._connection.execute("DELETE FROM temp.allowed")
