@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 """Demonstrations retrieved for BuildSql."""
+ROOM = 4000
+"""Characters of demonstrations, about 1,000 tokens: the compiled ones first, then the most similar."""
 VARIED = 0.5
 """Temperature at which a small model is asked a third time."""
 DOUBTED = "It runs, but may not say what was asked. Keep it as it is where that was meant. "
@@ -233,15 +235,21 @@ def _repair(work: Work, refused: str, advice: str) -> str | None:
 
 
 def shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
-    """Demonstrations of the same schema with the most similar masked questions."""
+    """Demonstrations of the same schema with the most similar masked questions, as far as there is room."""
     catalog = inquiry.database.catalog
+    left = ROOM - sum(len(str(value)) for demo in rag.build_sql.demos for value in dict(demo).values())
     found = rag.demonstrations(
         inquiry.masked, rag.router.vocabulary, k=SHOWN, schema=catalog.fingerprint, want="sql"
     )
-    return [
-        dspy.Example(
-            dialect=catalog.dialect, database_schema="(as below)", found_in_question="(left out)",
-            question=d.question, sql=d.sql,
-        )
-        for d in found
-    ]  # fmt: skip
+    kept: list[dspy.Example] = []
+    for each in reversed(found):
+        left -= len(each.question) + len(each.sql or "")
+        if left < 0:
+            break
+        kept.append(
+            dspy.Example(
+                dialect=catalog.dialect, database_schema="(as below)", found_in_question="(left out)",
+                question=each.question, sql=each.sql,
+            )
+        )  # fmt: skip
+    return kept[::-1]

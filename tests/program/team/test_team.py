@@ -8,11 +8,13 @@ import shutil
 import sqlite3
 from contextlib import closing
 
+import dspy
 import pytest
 from scripted_lm import TOKENS, scripted
 from team_shop import APPROVED, INTENTS, MISSPELT, OTHER, QUESTION, RIGHT, WELL, WRONG, refused
 
 from sqlrag_dspy.program import open_database
+from sqlrag_dspy.program.demonstrations import Demonstration
 
 ALL = ["route", "intents", "coverage", "linked", "sql", "verdict", "told"]
 """Every stage once."""
@@ -251,3 +253,21 @@ def test_a_small_model_checks_and_criticises(program):
     assert big.script.asked == [task for task in ALL if task not in small.script.asked]
     assert answer.usage.tokens_in == len(ALL) * TOKENS[0]
     assert not answer.flagged
+
+
+def test_demonstrations_follow_the_compiled_ones_as_far_as_there_is_room(program, shop):
+    lm = scripted(**WELL)
+    made = program(lm=lm, depth="call")
+    made.build_sql.demos = [dspy.Example(question="what is compiled in", sql="SELECT 7")]
+    made.demonstrations.fill(
+        [
+            Demonstration(f"how many {'very ' * 250 * (number % 2)}old customers in place {number}", "how many", "sql",
+                          shop.catalog.fingerprint, sql=f"SELECT {number}")
+            for number in range(6)
+        ]
+    )  # fmt: skip
+    made.ask(QUESTION)
+    prompt = lm.script.prompts[1]
+    assert prompt.index("what is compiled in") < prompt.index("old customers in place 0")
+    assert sum(f"customers in place {number}" in prompt for number in range(6)) == 5
+    assert len(made.build_sql.demos) == 1
