@@ -6,7 +6,7 @@ Equal texts are embedded once. Leaves out where texts come from and where vector
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 
@@ -29,6 +29,7 @@ class Embedding:
         self._numbers: dict[bytes, int] = {}
         self._texts: list[str] = []
         self._lent: list[Sequence[Vectors]] = []
+        self._done = 0
         self._waiting: deque[Future[list[Vectors]]] = deque()
         self._parts: list[list[Vectors]] = [[] for _ in encoders]
         """Vectors so far, for each encoder, in the order of the texts' numbers."""
@@ -50,17 +51,25 @@ class Embedding:
                 self._send()
         return number
 
-    def finish(self) -> list[Vectors | None]:
+    @property
+    def share(self) -> float:
+        """How much of the texts so far has its vectors, 0 to 1."""
+        return self._done / len(self._numbers) if self._numbers else 1.0
+
+    def finish(self, told: Callable[[], object] = lambda: None) -> list[Vectors | None]:
         """For each encoder the vectors of all texts, row n that of number n; None when there were no texts.
 
-        Raises IndexUnusable when an encoder failed.
+        Calls `told` as `share` grows. Raises IndexUnusable when an encoder failed.
         """
         self._send()
         self._take_lent()
         while self._waiting:
             self._collect()
-        found = [np.concatenate(parts) if parts else None for parts in self._parts]
-        self._parts = [[] for _ in self._encoders]
+            told()
+        found: list[Vectors | None] = []
+        for parts in self._parts:
+            found.append(np.concatenate(parts) if parts else None)
+            parts.clear()
         return found
 
     def close(self) -> None:
@@ -89,5 +98,6 @@ class Embedding:
             self._lent = []
 
     def _keep(self, vectors: Sequence[Vectors]) -> None:
+        self._done += len(vectors[0])
         for parts, part in zip(self._parts, vectors):
             parts.append(part)

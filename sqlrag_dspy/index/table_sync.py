@@ -105,7 +105,13 @@ class TableSync:
         next_row = int(self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rows").fetchone()[0])
         added = changed = 0
         comparison = compare(self.reader, self.spec, digests)
+        before = totals.seen
         del digests
+
+        def told() -> None:
+            # What is embedded counts, not what is read: that takes nearly all the time.
+            progress(before + int(len(comparison.seen) * self._embedding.share))
+
         for row in comparison.rows:
             if row.key not in known:
                 known[row.key] = next_row
@@ -119,7 +125,7 @@ class TableSync:
             if len(self._new.rows) >= TOGETHER:
                 self._flush()
             if (added + changed) % 64 == 0:
-                progress(totals.seen + len(comparison.seen))
+                told()
         self._flush()
         gone = [known[key] for key in known.keys() - comparison.seen]
         for row_id in gone:
@@ -132,7 +138,7 @@ class TableSync:
         totals.deleted += len(gone)
         if added or changed or gone or not has_vectors:
             totals.is_dirty = True
-            self._finish()
+            self._finish(told)
         progress(totals.seen)
         totals.chunks += int(self._all("SELECT count(*) FROM chunks WHERE table_id = ? AND NOT dead")[0][0])
 
@@ -228,7 +234,7 @@ class TableSync:
 
     # --- files ---
 
-    def _finish(self) -> None:
+    def _finish(self, told: Callable[[], object]) -> None:
         """Writes the vector files of the new generation, without leftovers when there are too many."""
         execute = self.connection.execute
         chunks = execute(
@@ -241,7 +247,7 @@ class TableSync:
             [chunk[0] for chunk in chunks] if is_compacting else range(self._next), dtype=np.int64
         )
         sources = np.array(self._sources, dtype=np.int64)
-        embedded = self._embedding.finish()
+        embedded = self._embedding.finish(told)
         questions = approximate.short_texts(self.connection, self.id, self.spec, self.reader, self._next)
         for number, encoder in enumerate(self.encoders):
             old_file = self._old_file(encoder.name)

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes_table, stored
+from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import SyncReport, open_index, sync
@@ -254,6 +256,23 @@ def test_progress_is_told(tmp_path: Path) -> None:
     )  # fmt: skip
     assert told[-1] == (200, 200)
     assert all(done <= total for done, total in told)
+
+
+def test_progress_follows_what_is_embedded(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    class Slow(ToyEmbedder):
+        def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+            time.sleep(0.05)
+            return super().__call__(texts)
+
+    reader = notes(*(note(n, f"kite {n}") for n in range(2000)))
+    sync(
+        tmp_path, reader, [notes_table()], TOY, embed_functions={"toy": Slow()},
+        progress=lambda done, _: told.append(done),
+    )  # fmt: skip
+    assert told == sorted(told)
+    assert {512, 1024, 1536, 2000} <= set(told)
 
 
 SYNC = """
