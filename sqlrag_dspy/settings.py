@@ -73,6 +73,14 @@ class Used(Protocol):
     seconds: float
 
 
+class SearchSettings(BaseModel):
+    """How a search orders rows, beyond what the index does by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    rerank: str = ""
+    """A model that reads the first rows again: "fastembed:MODEL", or "" for none."""
+
+
 class PolicySettings(BaseModel):
     """Who may see what: tables and columns ("table.column"), row conditions, masks (docs/security.md)."""
 
@@ -140,6 +148,7 @@ class Settings(BaseModel):
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     limits: Limits = Limits()
     budget: Budget = Budget()
+    search: SearchSettings = SearchSettings()
     policy: PolicySettings = PolicySettings()
 
     @field_validator("embedder", mode="before")

@@ -13,15 +13,16 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from math import ceil, log
+from functools import cached_property
+from itertools import chain
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.index.language import STOP_WORDS
+from sqlrag_dspy.index.spelling import ALIKE_INSIDE, TOKENIZER, Chunks, Vocabulary
 
-TOKENIZER = "porter unicode61 remove_diacritics 2"
 WEIGHTS = (1.0, 1.0, 1.0)
 """How much a hit counts in the chunk itself, in its row's short texts, in its row's filter values."""
 
@@ -35,8 +36,12 @@ _MOST_TERMS = 64
 """Words of a question that are matched, the rarest first."""
 _MANY = 5_000
 """Allowed chunks beyond which it is cheaper to ask of every match whether it is allowed."""
-_FUZZY_LENGTH = 4
-"""Shorter words have too many neighbours to guess among."""
+ALIKE = 0.75
+"""Likeness (1 less edits by length) of a spelling that may be meant, among all documents."""
+ALIKE_ABROAD = 0.87
+"""The same where only a slip can be meant: of a name in a foreign question, or of a word that there is."""
+RARE = 3
+"""Chunks that hold a word, at most, for its absence from a selection to look like a slip."""
 
 
 def normalise(text: str) -> str:
@@ -55,6 +60,8 @@ class Term:
     idf: float
     is_known: bool = True
     """Whether the documents have the word as it was written."""
+    weight: float = 1.0
+    """Of its matches, 0 to 1: how sure the guess is."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +107,6 @@ def add(connection: sqlite3.Connection, table_id: int, chunks: Iterable[tuple[in
     )
 
 
-class _Stemmer:
-    """The tokenizer of the word index, asked what it makes of single words."""
-
-    def __init__(self) -> None:
-        self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._connection.execute(f"CREATE VIRTUAL TABLE w USING fts5(x, tokenize='{TOKENIZER}')")
-        self._connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, 'instance')")
-
-    def __call__(self, word: str) -> str:
-        self._connection.execute("DELETE FROM w")
-        self._connection.execute("INSERT INTO w VALUES (?)", (word,))
-        rows: list[tuple[str]] = self._connection.execute("SELECT term FROM v ORDER BY offset").fetchall()
-        return rows[0][0] if len(rows) == 1 else word.casefold()
-
-
 class WordIndex:
     """The word index of one table, for reading. Not for two threads at once: `Index` holds a lock."""
 
@@ -125,27 +117,24 @@ class WordIndex:
         self._table_id = table_id
         self._chunks = chunks
         self._ignored = frozenset(ignored)
-        self._vocabulary: dict[int, list[str]] | None = None
-        self._stemmer = _Stemmer()
-        self._stem = lru_cache(maxsize=4096)(self._stemmer)
-        self._count = lru_cache(maxsize=4096)(self._look_up)
-
-    def _look_up(self, stem: str) -> int:
-        """Chunks that hold the stem."""
-        row = self._connection.execute(
-            f"SELECT doc FROM vocabulary_{self._table_id} WHERE term = ?", (stem,)
-        ).fetchone()
-        return int(row[0]) if row else 0
+        self._vocabulary = Vocabulary(connection, table_id)
+        self._stem = self._vocabulary.stem
+        self._count = self._vocabulary.count
 
     def _idf(self, count: int) -> float:
         return log(1 + (self._chunks - count + 0.5) / (count + 0.5))
 
-    def terms(self, text: str, *, is_foreign: bool = False) -> tuple[Term, ...]:
+    def terms(
+        self, text: str, *, is_foreign: bool = False, allowed: Chunks | None = None
+    ) -> tuple[Term, ...]:
         """The words of a question that may tell documents apart, each with what to match for it.
 
+        A word that `allowed` chunks lack (when they are few enough to ask) is widened to what they have instead.
         In a foreign question only names can be meant, so nothing but a very near spelling is guessed.
         """
-        alike = 0.87 if is_foreign else 0.75
+        if allowed is not None and len(allowed) > _MANY:
+            allowed = None
+        alike = ALIKE_ABROAD if is_foreign else ALIKE
         clean = unicodedata.normalize("NFC", text.translate(_SOFT)).translate(_CONTROL)
         found: list[Term] = []
         for run in _CJK_RUN.findall(clean):
@@ -162,35 +151,70 @@ class WordIndex:
         guessed: set[int] = set()
         for at in range(len(words) - 1):
             joined = words[at] + words[at + 1]
-            stem = self._stem(joined)
-            unknown = [n for n in (at, at + 1) if words[n] in kept and not self._count(self._stem(words[n]))]
-            if not unknown or joined.isdigit():
+            halves = [n for n in (at, at + 1) if words[n] in kept and n not in guessed]
+            if joined.isdigit() or not halves:
                 continue
             is_name = words[at][0].isupper() or not is_foreign
-            near = [stem] if self._count(stem) else self._near(stem, 0.87) if is_name else []
-            if near:
-                found.append(self._guess(f"{words[at]} {words[at + 1]}", near))
-                guessed.update(unknown)
+            near, likeness, missing = self._joined(self._stem(joined), words, halves, is_name, allowed)
+            if near and missing:
+                found.append(self._guess(f"{words[at]} {words[at + 1]}", near, likeness))
+                guessed.update(missing)
         seen: set[str] = set()
         for at, word in enumerate(words):
             stem = self._stem(word)
             if word not in kept or stem in seen or at in guessed:
                 continue
             seen.add(stem)
-            count = self._count(stem)
-            near = [] if count else self._near(stem, alike)
-            if near:
-                found.append(self._guess(word, near))
-            elif not count and (halves := self._halves(word)):
-                found.append(Term(word, (f'"{" ".join(halves)}"',), 0.8 * self._idf(0), is_known=False))
-            else:
-                found.append(Term(word, (f'"{word}"',), self._idf(count), count > 0))
+            found.append(self._term(word, stem, alike, allowed))
         return tuple(found)
 
-    def _guess(self, word: str, stems: list[str]) -> Term:
+    def _joined(
+        self, stem: str, words: Sequence[str], halves: Sequence[int], is_name: bool, allowed: Chunks | None
+    ) -> tuple[list[str], float, list[int]]:
+        """What two neighbouring words may be that were split from one: stems, how like the nearest is, and
+        which of the halves have no meaning of their own."""
+        unknown = [n for n in halves if not self._count(self._stem(words[n]))]
+        if allowed is not None:
+            if self._count(stem) and self._vocabulary.is_inside(stem, allowed):
+                absent = [n for n in halves if not self._vocabulary.is_inside(self._stem(words[n]), allowed)]
+                if absent:
+                    return [stem], 1.0, absent
+            if unknown and is_name:
+                inside, likeness = self._vocabulary.near_inside(stem, ALIKE, allowed)
+                apart = max(self._likeness_inside(self._stem(words[n]), allowed) for n in unknown)
+                if inside and likeness > apart:
+                    return inside, likeness, unknown
+        if not unknown:
+            return [], 0.0, []
+        near = [stem] if self._count(stem) else self._vocabulary.near(stem, ALIKE_ABROAD) if is_name else []
+        return near, 1.0, unknown
+
+    def _likeness_inside(self, stem: str, allowed: Chunks) -> float:
+        return self._vocabulary.near_inside(stem, ALIKE_INSIDE, allowed)[1]
+
+    def _term(self, word: str, stem: str, alike: float, allowed: Chunks | None) -> Term:
+        """What to match for one word: itself, or what it may have meant."""
+        count = self._count(stem)
+        if allowed is not None and count <= RARE:
+            # In a foreign question, or for a word that others have, only a very near spelling can be meant.
+            least = ALIKE_INSIDE if alike == ALIKE and not count else ALIKE_ABROAD
+            if not count or not self._vocabulary.is_inside(stem, allowed):
+                near, likeness = self._vocabulary.near_inside(stem, least, allowed)
+                if near:
+                    return self._guess(word, near, likeness, is_known=count > 0)
+        if count:
+            return Term(word, (f'"{word}"',), self._idf(count))
+        if guesses := self._vocabulary.near(stem, alike):
+            return self._guess(word, guesses)
+        if halves := self._halves(word):
+            return Term(word, (f'"{" ".join(halves)}"',), 0.8 * self._idf(0), is_known=False)
+        return Term(word, (f'"{word}"',), self._idf(0), is_known=False)
+
+    def _guess(self, word: str, stems: list[str], likeness: float = 1.0, *, is_known: bool = False) -> Term:
         """A term for the stems that may have been meant; as rare as the rarest, at a discount."""
         idf = max(self._idf(self._count(stem)) for stem in stems)
-        return Term(word, tuple(f'"{stem}"' for stem in stems), 0.8 * idf, is_known=False)
+        expressions = tuple(f'"{stem}"' for stem in stems)
+        return Term(word, expressions, 0.8 * idf, is_known, round(likeness * likeness, 1))
 
     def _halves(self, word: str) -> tuple[str, str] | None:
         """Two known words that the word is written together from ("nightshift")."""
@@ -198,32 +222,6 @@ class WordIndex:
             if self._count(self._stem(word[:at])) and self._count(self._stem(word[at:])):
                 return word[:at], word[at:]
         return None
-
-    def _near(self, stem: str, alike: float) -> list[str]:
-        """Up to five stems of the documents spelt nearly like this one."""
-        if len(stem) < _FUZZY_LENGTH or any(map(str.isdigit, stem)):
-            return []
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        if self._vocabulary is None:
-            rows = self._connection.execute(f"SELECT term FROM vocabulary_{self._table_id}")
-            self._vocabulary = {}
-            for (term,) in rows:
-                self._vocabulary.setdefault(len(term), []).append(term)
-        # Words of quite another length cannot be that near.
-        lengths = range(max(3, ceil(alike * len(stem))), int(len(stem) / alike) + 1)
-        near = process.extract(
-            stem,
-            [term for length in lengths for term in self._vocabulary.get(length, ())],
-            scorer=OSA.normalized_similarity,
-            score_cutoff=alike,
-            limit=5,
-            processor=None,
-        )
-        best = near[0][1] if near else 0.0
-        # A stem that the stemmer would cut again cannot be asked for.
-        return [term for term, score, _ in near if score >= best - 0.05 and self._stem(term) == term]
 
     @cached_property
     def _is_allowed(self) -> NDArray[np.uint8]:
@@ -245,8 +243,7 @@ class WordIndex:
         """
         terms = sorted(terms, key=lambda term: -term.idf)[:_MOST_TERMS]
         mass = sum(term.idf for term in terms)
-        expressions = dict.fromkeys(expression for term in terms for expression in term.expressions)
-        if not expressions or (allowed is not None and not len(allowed)):
+        if not terms or (allowed is not None and not len(allowed)):
             return Matches({}, tuple(terms), mass)
         name = f"words_{self._table_id}"
         weights = ", ".join(map(str, WEIGHTS))
@@ -258,14 +255,15 @@ class WordIndex:
             flags[allowed[allowed < len(flags)]] = 1
             query += f" AND is_allowed_{self._table_id}(rowid)"
         elif allowed is not None:
-            self._connection.execute("CREATE TEMP TABLE IF NOT EXISTS allowed(id INTEGER PRIMARY KEY)")
-            self._connection.execute("DELETE FROM temp.allowed")
-            self._connection.executemany(
-                "INSERT INTO temp.allowed VALUES (?)", ((id_,) for id_ in allowed.tolist())
-            )
+            self._vocabulary.allow(allowed)
             # The plus keeps SQLite from running the match once for every allowed id.
-            query += " AND +rowid IN (SELECT id FROM temp.allowed)"
+            query += f" AND +rowid IN (SELECT id FROM {self._vocabulary.allowed})"
         if is_broad and limit is not None:
             query += f" ORDER BY bm25({name}, {weights}) LIMIT {int(limit)}"
-        rows = self._connection.execute(query, (" OR ".join(expressions),))
-        return Matches({id_: float(score) for id_, score in rows}, tuple(terms), mass)
+        scores: dict[int, float] = {}
+        for weight in dict.fromkeys(term.weight for term in terms):
+            alike = (term.expressions for term in terms if term.weight == weight)
+            expressions = dict.fromkeys(chain.from_iterable(alike))
+            for id_, score in self._connection.execute(query, (" OR ".join(expressions),)):
+                scores[id_] = scores.get(id_, 0.0) + weight * float(score)
+        return Matches(scores, tuple(terms), mass)

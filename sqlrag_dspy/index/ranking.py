@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -18,7 +18,7 @@ from sqlrag_dspy.index.clusters import Vectors
 from sqlrag_dspy.index.contents import Contents, Ids
 from sqlrag_dspy.index.dense import Dense, Near
 from sqlrag_dspy.index.embed import Embedder
-from sqlrag_dspy.index.fuse import Evidence, Fusion, Scores
+from sqlrag_dspy.index.fuse import FEEDBACK, Evidence, Fusion, Scores, fuse, leading, spread
 from sqlrag_dspy.index.lexical import Term, WordIndex
 from sqlrag_dspy.index.selection import Selection, Selector
 from sqlrag_dspy.types import Key, Table, Value
@@ -33,6 +33,12 @@ HOME_SHARE = 0.5
 """Weight of the multilingual encoder beside another one for an English question to English documents."""
 ABROAD_SHARE = 0.75
 """The same for any other question."""
+WHOLE = 30_000
+"""Chunks of a table, at most, for a search of some of its rows to learn from all of them first."""
+LEADERS = 20
+"""Rows that each ranking then puts forward."""
+SAMPLED = 500
+"""Chunks of a table by which the spread of a question's cosines is judged."""
 KNOWN_SHARE = 0.5
 """Share of a question's words that documents of its language have, at least."""
 
@@ -64,6 +70,36 @@ class _Asked:
     is_foreign: bool
     weighted: list[tuple[Embedder, float]]
 
+    def cosines(self, held: Sequence[Vectors], vectors: Sequence[Vectors]) -> Scores:
+        """Of chunks, given as every encoder sees them, with the question's vectors: one score, weighed."""
+        each = [
+            share * (own @ v).astype(np.float64) for (_, share), own, v in zip(self.weighted, held, vectors)
+        ]
+        total: Scores = np.sum(each, axis=0)
+        return total
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Chunks worth comparing: their ids, rows (and which is whose), vectors by every encoder, BM25."""
+
+    ids: Ids
+    rows: Ids
+    of_chunk: Ids
+    held: list[Vectors]
+    bm25: Scores
+    evidence: Evidence
+    near: list[Near]
+    """What each encoder found."""
+
+    def scores(self, cosines: Scores, fusion: Fusion) -> Scores:
+        """Of each row, by its best chunks; rounded, so that rows of equal text are equal however their vectors
+        lie, and stand in key order."""
+        by_meaning, by_words = (np.full(len(self.rows), least) for least in (-1.0, 0.0))
+        np.maximum.at(by_meaning, self.of_chunk, cosines)
+        np.maximum.at(by_words, self.of_chunk, self.bm25)
+        return np.round(fusion(by_meaning, by_words, self.evidence), 6)
+
 
 class TableIndex:
     """One table, for reading. Not for two threads at once: `Index` holds a lock."""
@@ -83,6 +119,7 @@ class TableIndex:
         self.spec = spec
         self._language = language
         self.vectors = vectors
+        self._sampled: dict[str, Vectors] = {}
 
     @cached_property
     def contents(self) -> Contents:
@@ -132,7 +169,8 @@ class TableIndex:
         chunk_ids = self.contents.chunks_of(selection.positions)
         if not len(chunk_ids) or not text.strip():
             return Ranking(self._silent(selection, np.zeros(0, dtype=np.int64)), selection.count, True)
-        terms, is_foreign, is_home = self._read(text, language)
+        only = None if selection.positions is None else chunk_ids
+        terms, is_foreign, is_home = self._read(text, language, only)
         asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home))
         rows, scores, spoken, near = self._order(asked, chunk_ids, selection, k, fusion)
         keys = contents.keys_at(rows)
@@ -157,11 +195,13 @@ class TableIndex:
         for key in selection.unseen:
             yield Ranked(key, 0.0)
 
-    def _read(self, text: str, language: str | None) -> tuple[tuple[Term, ...], bool, bool]:
+    def _read(
+        self, text: str, language: str | None, allowed: Ids | None = None
+    ) -> tuple[tuple[Term, ...], bool, bool]:
         """The words to match; whether the question is in another language than the documents; whether it
         surely is in theirs and that is English. Words that no document has make a language doubtful."""
         is_foreign = language is not None and self._language is not None and language != self._language
-        terms = self._words.terms(text, is_foreign=is_foreign)
+        terms = self._words.terms(text, is_foreign=is_foreign, allowed=allowed)
         known = sum(term.is_known for term in terms) / max(1, len(terms))
         if language is None and known < KNOWN_SHARE:
             is_foreign = True
@@ -189,26 +229,24 @@ class TableIndex:
         encoder found."""
         contents = self.contents
         wanted = max(CANDIDATES, 3 * k)
-        queries = [
-            (self.vectors[encoder.name], encoder([asked.text]), share) for encoder, share in asked.weighted
-        ]
-        near = [self._nearest(dense, query, chunk_ids, wanted) for dense, query, _ in queries]
-        words, mass = self._match(asked.terms, chunk_ids, selection, wanted)
-        worded = np.fromiter(words, dtype=np.int64, count=len(words))
-        ids = np.unique(np.concatenate([*(each.ids for each in near), worded]))
-        cosines = sum(share * (dense.matrix[ids] @ query[0]) for dense, query, share in queries)
-        cosines = np.asarray(cosines, dtype=np.float64)
-        bm25 = np.zeros(len(ids))
-        bm25[np.searchsorted(ids, worded)] = np.fromiter(words.values(), dtype=np.float64, count=len(words))
-        evidence = Evidence(mass, asked.is_foreign)
-        rows, of_chunk = np.unique(contents.chunk_row[ids], return_inverse=True)
-        row_cosines, row_bm25 = np.full(len(rows), -1.0), np.zeros(len(rows))
-        np.maximum.at(row_cosines, of_chunk, cosines)
-        np.maximum.at(row_bm25, of_chunk, bm25)
-        # Rounded, so that rows of equal text are equal however their vectors lie, and stand in key order.
-        scores = np.round(fusion(row_cosines, row_bm25, evidence), 6)
+        vectors = [encoder([asked.text])[0] for encoder, _ in asked.weighted]
+        compared = None
+        is_whole = selection.positions is None
+        count = 0 if fusion is not fuse else leading(contents.row_count, is_foreign=asked.is_foreign)
+        if count and (is_whole or len(contents.live_chunks) <= WHOLE):
+            everything = Selection(None, (), contents.row_count)
+            everywhere = self._compare(
+                asked, vectors, contents.live_chunks, everything, wanted if is_whole else LEADERS
+            )
+            compared = everywhere if is_whole else None
+            vectors = self._informed(asked, vectors, everywhere, count)
+        if compared is None:
+            compared = self._compare(asked, vectors, chunk_ids, selection, wanted)
+        cosines = asked.cosines(compared.held, vectors)
+        evidence, rows, ids = compared.evidence, compared.rows, compared.ids
+        scores = compared.scores(cosines, fusion)
         order = np.lexsort((rows, -scores))
-        chunk_scores = fusion(cosines, bm25, evidence)
+        chunk_scores = fusion(cosines, compared.bm25, evidence)
 
         def spoken(row: int) -> tuple[tuple[int, int, int, float], ...]:
             own = np.flatnonzero(contents.chunk_row[ids] == row)
@@ -219,25 +257,70 @@ class TableIndex:
             chunks = zip(ids[own].tolist(), chunk_scores[own].tolist())
             return tuple((*contents.span(id_), round(score, 4)) for id_, score in chunks)
 
-        return rows[order], scores[order], spoken, near
+        return rows[order], scores[order], spoken, compared.near
+
+    def _compare(
+        self,
+        asked: _Asked,
+        vectors: Sequence[Vectors],
+        chunk_ids: Ids,
+        selection: Selection,
+        wanted: int,
+    ) -> _Compared:
+        """The chunks of the best `wanted` rows by every encoder and by words."""
+        stored = [self.vectors[encoder.name] for encoder, _ in asked.weighted]
+        near = [self._nearest(dense, v[None], chunk_ids, wanted) for dense, v in zip(stored, vectors)]
+        words, evidence = self._match(asked, chunk_ids, selection, wanted)
+        worded = np.fromiter(words, dtype=np.int64, count=len(words))
+        ids = np.unique(np.concatenate([*(each.ids for each in near), worded]))
+        bm25 = np.zeros(len(ids))
+        bm25[np.searchsorted(ids, worded)] = np.fromiter(words.values(), dtype=np.float64, count=len(words))
+        rows, of_chunk = np.unique(self.contents.chunk_row[ids], return_inverse=True)
+        held = [np.asarray(dense.matrix[ids]) for dense in stored]
+        typical = asked.cosines(self._samples([encoder.name for encoder, _ in asked.weighted]), vectors)
+        evidence = replace(evidence, spread=float(typical.std()))
+        return _Compared(ids, rows, of_chunk, held, bm25, evidence, near)
+
+    def _informed(
+        self, asked: _Asked, vectors: Sequence[Vectors], compared: _Compared, count: int
+    ) -> list[Vectors]:
+        """The question's vectors moved towards the best chunks of the first rows of the whole table: these say
+        what it is about in words that it does not have, whether or not the rows are allowed."""
+        cosines = asked.cosines(compared.held, vectors)
+        first = np.lexsort((compared.rows, -compared.scores(cosines, fuse)))[:count]
+        best = [np.flatnonzero(compared.of_chunk == row) for row in first.tolist()]
+        at = [own[np.argmax(cosines[own])] for own in best]
+        moved = [v + FEEDBACK * held[at].mean(axis=0) for v, held in zip(vectors, compared.held)]
+        return [v / (np.linalg.norm(v) or 1) for v in moved]
 
     def _match(
-        self, terms: Sequence[Term], chunk_ids: Ids, selection: Selection, wanted: int
-    ) -> tuple[dict[int, float], float]:
-        """Chunks that hold words of the question (id -> BM25), those of the best `wanted` rows, and the
-        idf mass of all its words."""
+        self, asked: _Asked, chunk_ids: Ids, selection: Selection, wanted: int
+    ) -> tuple[dict[int, float], Evidence]:
+        """Chunks that hold words of the question (id -> BM25), those of the best `wanted` rows, and what the
+        words say of the question."""
         chunk_row = self.contents.chunk_row
         only = None if selection.positions is None else chunk_ids
-        matches = self._words.match(terms, only, limit=10 * wanted)
+        matches = self._words.match(asked.terms, only, limit=10 * wanted)
         best = sorted(matches.scores, key=lambda id_: -matches.scores[id_])
         kept: dict[int, float] = {}
-        seen: set[int] = set()
+        of_row: dict[int, float] = {}
         for id_ in best:
             row = int(chunk_row[id_])
-            if row >= 0 and (row in seen or len(seen) < wanted):
-                seen.add(row)
-                kept[id_] = matches.scores[id_]
-        return kept, matches.mass
+            if row >= 0:
+                if row in of_row or len(of_row) < wanted:
+                    kept[id_] = matches.scores[id_]
+                of_row.setdefault(row, matches.scores[id_])
+        words_spread = spread(list(of_row.values()), selection.count)
+        return kept, Evidence(matches.mass, asked.is_foreign, words_spread=words_spread)
+
+    def _samples(self, embedders: Sequence[str]) -> list[Vectors]:
+        """Vectors of some chunks from all over the table, of each embedder."""
+        for name in embedders:
+            if name not in self._sampled:
+                ids = self.contents.live_chunks
+                ids = ids[np.unique(np.linspace(0, len(ids) - 1, min(len(ids), SAMPLED)).astype(np.int64))]
+                self._sampled[name] = np.asarray(self.vectors[name].matrix[ids])
+        return [self._sampled[name] for name in embedders]
 
     def _nearest(self, dense: Dense, query: Vectors, chunk_ids: Ids, wanted: int) -> Near:
         """The nearest allowed chunks, as many as it takes to see `wanted` rows."""

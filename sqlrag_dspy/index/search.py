@@ -26,6 +26,7 @@ from sqlrag_dspy.index.language import detect
 from sqlrag_dspy.index.nearness import FEATURES, Vector, nearness
 from sqlrag_dspy.index.passages import read_documents
 from sqlrag_dspy.index.ranking import TableIndex
+from sqlrag_dspy.index.rerank import READ, Reranker, find_reranker
 from sqlrag_dspy.index.selection import alternatives
 from sqlrag_dspy.types import Hits, Key, RowReader, Search, Table, Value
 
@@ -36,17 +37,20 @@ def open_index(
     embedders: Sequence[str],
     *,
     embed_functions: Mapping[str, EmbedFunction] | None = None,
+    rerank: str = "",
 ) -> Index:
     """The index in `store_path`, as it is now; later syncs do not change it (open it again).
 
-    Raises IndexUnusable when there is none, when it was built with other embedders, keys or columns, by a
-    newer version, or when a file is missing or cut short.
+    `rerank` names a model that puts the first rows in a better order (see `rerank`). Raises IndexUnusable when
+    there is no index, when it was built with other embedders, keys or columns, by a newer version, or when a
+    file is missing or cut short.
     """
     encoders = [find_embedder(name, embed_functions) for name in dict.fromkeys(embedders)]
+    reranker = find_reranker(rerank)
     for attempt in range(3):
         connection = store.open_for_reading(store_path)
         try:
-            return Index(connection, store_path, tables, encoders)
+            return Index(connection, store_path, tables, encoders, reranker)
         except sqlite3.DatabaseError as error:
             connection.close()
             raise IndexUnusable(
@@ -78,7 +82,9 @@ class Index:
         path: Path,
         tables: Sequence[Table],
         encoders: Sequence[Embedder],
+        reranker: Reranker | None = None,
     ) -> None:
+        self._reranker = reranker
         self._connection = connection
         self._lock = threading.Lock()
         self._encoders = encoders
@@ -158,12 +164,15 @@ class Index:
             with self._lock:
                 selection = found.select(allowed, filters or {})
                 k = min(k, selection.count)
-                ranked = found.rank(wanted, selection, k, self._encoders, lang or detect(text), fusion)
+                read = k if self._reranker is None else min(max(k, READ), selection.count)
+                ranked = found.rank(wanted, selection, read, self._encoders, lang or detect(text), fusion)
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(
                 f"the index in {self.path} is broken ({error}); run 'sqlrag index --rebuild'"
             ) from error
-        documents = read_documents(found, ranked.rows, k, reader)
+        documents = read_documents(found, ranked.rows, read, reader)
+        if self._reranker is not None:
+            documents = self._reranker(wanted, documents)[:k]
         said = tuple(
             (name, value) for name, values in (filters or {}).items() for value in alternatives(values)
         )

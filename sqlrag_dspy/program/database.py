@@ -178,6 +178,7 @@ class Database:
             self.text_tables,
             self.settings.embedder,
             embed_functions=embed_functions(self.settings),
+            rerank=self.settings.search.rerank,
         )
 
     @property

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import random
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -237,6 +238,59 @@ def test_names_codes_and_misspellings_are_found_by_their_words(
     assert hits.documents[0].score > 0
 
 
+@pytest.mark.parametrize(
+    ("question", "key"),
+    [
+        ("Dooly", 1),
+        ("Doo ley", 1),
+        ("Doolye", 1),
+        ("Häagen Das", 2),
+        ("Hagen Daaz", 2),
+        ("Bradick", 3),
+        ("Brad dick", 3),
+    ],
+)
+def test_a_misspelt_name_is_compared_with_the_words_of_the_allowed_rows(
+    tmp_path_factory: pytest.TempPathFactory, question: str, key: int
+) -> None:
+    named = [
+        note(1, "The budget was defended by Anthony Dooley before the council."),
+        note(2, "Häagen-Dazs opened a shop near the station."),
+        note(3, "A letter to the editor about the harbour.", title="Ottoline Braddick"),
+        *(note(n, f"The council spoke of matter {n} before the station opened.") for n in range(4, 40)),
+        # Nearer to what was typed than the right names are, but not allowed.
+        *(
+            note(n, f"{word} was here")
+            for n, word in enumerate(("Doily", "Dole", "Haag", "Hagen", "Bradock"), 40)
+        ),
+    ]
+    index = build(tmp_path_factory.mktemp("names"), notes(*named))
+
+    def only_words(cosines: Scores, bm25: Scores, evidence: Evidence) -> Scores:
+        return bm25
+
+    hits = index.search(question, "notes", k=1, allowed=range(40), fusion=only_words, reader=notes(*named))
+    assert keys(hits) == [key]
+    assert hits.documents[0].score > 0
+
+
+def test_words_that_other_rows_have_are_guessed_only_when_rare_and_near(tmp_path: Path) -> None:
+    rows = [note(n, "market prices rose") for n in range(10)]
+    rows += [note(10, "a marker on the map"), note(11, "Dooly wrote"), note(12, "Dooley wrote")]
+    index = build(tmp_path, reader := notes(*rows))
+
+    def only_words(cosines: Scores, bm25: Scores, evidence: Evidence) -> Scores:
+        return bm25
+
+    def best(question: str, allowed: list[int]) -> float:
+        hits = index.search(question, "notes", k=1, allowed=allowed, fusion=only_words, reader=reader)
+        return hits.documents[0].score
+
+    assert best("market", [10, 12]) == 0, "a common word is meant as written"
+    assert best("dooly", [12]) == 0, "so is a rare one, when the other spelling is two letters of five off"
+    assert best("dooleys", [12]) > 0
+
+
 def test_filter_values_and_titles_count(tmp_path: Path) -> None:
     reader = notes(
         note(1, "It rained all day.", kind="Ottoline Braddick"),
@@ -368,3 +422,32 @@ def test_an_empty_table(tmp_path: Path) -> None:
     assert hits.search.rows_allowed == 0
     reader.tables["notes"].append(note(1, "kite"))
     assert keys(build(tmp_path, reader).search("kite", "notes", reader=reader)) == [1]
+
+
+def test_spoilt_names_are_found_in_selections(tmp_path: Path) -> None:
+    """A small version of scripts/measure_misspelt.py."""
+    chance = random.Random(3)
+    parts = ["bra", "den", "kol", "mir", "sto", "ver", "lin", "gaf", "ter", "wol", "pes", "hun"]
+    names: list[str] = []
+    while len(names) < 400:
+        first, last = ("".join(chance.sample(parts, 2 + n)).title() for n in range(2))
+        names.append(f"{first} {last}")
+    reader = notes(*(note(n, f"A note by {name} of the bureau.") for n, name in enumerate(names)))
+    index = build(tmp_path, reader)
+    found = 0
+    for number in range(0, 400, 4):
+        first, last = names[number].split()
+        at = chance.randrange(2, len(last) - 2)
+        spoilt = chance.choice(
+            [
+                f"{last[:at]} {last[at:]}",
+                last[:at] + last[at + 1] + last[at] + last[at + 2 :],
+                last[:at] + "x" + last[at + 1 :],
+                last[:at] + last[at + 1 :] + "q",
+            ]
+        )
+        allowed = {number, *chance.sample(range(400), 99)}
+        found += number in keys(
+            index.search(f"{first} {spoilt}", "notes", k=3, allowed=allowed, reader=reader)
+        )
+    assert found >= 95
