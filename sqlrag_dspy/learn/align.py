@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
-from sqlrag_dspy.program.skeleton import Skeleton
-from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
+from sqlrag_dspy.program.homing import at_home
+from sqlrag_dspy.program.skeleton import SHARING, Skeleton
+from sqlrag_dspy.types import Catalog, Item, Link, Links, Predicate, Sketch, Table
 
 
 def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Skeleton | None:
@@ -113,14 +114,115 @@ def _bare(item: Item) -> tuple[str, str, str, str]:
     return (item.table, item.column or "", item.part, item.since)
 
 
-def roles_of(sketch: Sketch, links: Links) -> dict[int, str]:
-    """Every chosen link's role in the gold sketch, by number; "ignore" when it plays none."""
+def grouped_by_row(sketch: Sketch, catalog: Catalog) -> Sketch:
+    """The sketch with groups of a table's rows ("GROUP BY customers.id", its name shown) told by what is shown."""
+    groups = list(sketch.group)
+    for table in catalog.tables:
+        plain = [item for item in groups if item.table == table.name and not item.part]
+        named = {item.column for item in plain}
+        shown = [
+            item
+            for item in dict.fromkeys(sketch.select)
+            if item.table == table.name and item.column and not item.aggregate and not item.part
+        ]
+        if not plain or not shown or not any({*key} <= named for key in _keys(table)):
+            continue
+        groups = [item for item in groups if item not in plain or item in shown]
+        groups += [item for item in shown if item not in groups]
+    return replace(sketch, group=tuple(groups))
+
+
+def listed_by_row(sketch: Sketch, catalog: Catalog) -> Sketch:
+    """A distinct list of another table's names, told as a list of that table's rows ("who ordered in May")."""
+    from sqlrag_dspy.program.database import display_column
+
+    homes = {item.table for item in sketch.select}
+    table = catalog.table(homes.pop()) if len(homes) == 1 else None
+    if table is None or table.name == sketch.table or not sketch.distinct or sketch.share or sketch.without:
+        return sketch
+    if any(item.aggregate or item.part for item in sketch.select) or sketch.group or sketch.limit is not None:
+        return sketch
+    display = display_column(table)
+    is_named = any((item.column,) in _keys(table) for item in sketch.select) and display.name in {
+        item.column for item in sketch.select
+    }
+    is_met = any(p.table == sketch.table for group in sketch.filters for p in group)
+    if not is_named or not is_met:
+        return sketch
+    return replace(sketch, table=table.name, distinct=False)
+
+
+def _keys(table: Table) -> list[tuple[str, ...]]:
+    """The columns of a table that no two of its rows share, together or alone."""
+    alone = [(c.name,) for c in table.columns if 0 < table.rows <= c.profile.distinct]
+    return [table.key, *alone]
+
+
+def roles_of(sketch: Sketch, links: Links, catalog: Catalog | None = None) -> dict[int, str]:
+    """Every chosen link's role in the gold sketch, by number; "ignore" when it plays none.
+
+    Tables play theirs where `catalog` is given: the one whose rows are asked for is the subject, one whose rows are
+    grouped by is a group.
+    """
     roles: dict[int, str] = {}
+    root = catalog.table(sketch.table) if catalog is not None else None
+    if root is not None and catalog is not None:
+        links = at_home(links, root, catalog)
     if sketch.without is not None:
         sketch = replace(sketch, filters=(*sketch.filters, *sketch.without.filters))
     for number, link in enumerate(links.chosen):
         roles[number] = _role(link, sketch, links, number)
+        if link.kind == "table" and catalog is not None:
+            roles[number] = _table_role(link, sketch, catalog)
+    roles.update(dict.fromkeys(_periods_together(links, sketch), "filter"))
+    grouped = {
+        links.chosen[n].table for n, role in roles.items() if role == "group" and links.chosen[n].column
+    }
+    taken: set[tuple[str, str | None]] = set()
+    for number, role in roles.items():
+        link = links.chosen[number]
+        if link.kind != "table" or role == "ignore":
+            continue
+        # A column says more precisely what is grouped by, and a second mention says nothing new.
+        if (role, link.table) in taken or (role == "group" and link.table in grouped):
+            roles[number] = "ignore"
+        taken.add((role, link.table))
     return roles
+
+
+def _periods_together(links: Links, sketch: Sketch) -> list[int]:
+    """The numbers of dates that only together say what the gold filter does: "January or February 2023"."""
+    dated = [
+        (n, k) for n, k in enumerate(links.chosen) if k.kind == "date" and k.value and k.upper and not k.op
+    ]
+    if len(dated) < 2 or len({k.column for _, k in dated}) > 1:
+        return []
+    flat = [p for group in sketch.filters for p in group if _names(dated[0][1], p)]
+    ends = {(p.op, plain(_day(p.value))) for p in flat}
+    whole = {
+        (">=", plain(min(str(k.value) for _, k in dated))),
+        ("<", plain(max(str(k.upper) for _, k in dated))),
+    }
+    listed = [
+        p for p in flat if p.op == "in" and p.part in ("year", "year_month") and isinstance(p.value, tuple)
+    ]
+    said = any(
+        {str(v) for v in p.value} == {str(k.value)[: 4 if p.part == "year" else 7] for _, k in dated}
+        for p in listed
+        if isinstance(p.value, tuple)
+    )
+    return [n for n, _ in dated] if said or whole <= ends else []
+
+
+def _table_role(link: Link, sketch: Sketch, catalog: Catalog) -> str:
+    from sqlrag_dspy.program.database import display_column
+
+    table = catalog.table(link.table or "")
+    if table is None:
+        return "ignore"
+    if any(i.table == table.name and i.column == display_column(table).name for i in sketch.group):
+        return "group" if table.name != sketch.table else "subject"
+    return "subject" if table.name == sketch.table else "ignore"
 
 
 def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
@@ -162,7 +264,8 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     if any(_same(link, item) and item.part in ("", "day") for item in sketch.group):
         played.append("group")
     aggregated = [*sketch.select, *(i for i, _ in sketch.order), *(i for i, _, _ in sketch.having)]
-    if any(_same(link, item) for item in aggregated if item.aggregate):
+    rivals = [k for k in links.others if k.kind == "column" and (k.start, k.end) == (link.start, link.end)]
+    if any(_same(each, item) for item in aggregated if item.aggregate for each in (link, *rivals)):
         played.append("measure")
     grouped = {(item.table, item.column) for item in sketch.group}
     if any(_same(link, i) for i in sketch.select if not i.aggregate and (i.table, i.column) not in grouped):
@@ -176,7 +279,10 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
             played.append("order")
     for alternatives in sketch.filters:
         played += [p.op for p in alternatives if p.op in ("null", "not null") and _names(link, p)]
+        played += [_flag(p) for p in alternatives if link.grain == "bool" and _names(link, p) and _flag(p)]
     for alternatives in sketch.share:
+        if link.grain == "bool":
+            played += [f"share {_flag(p)}" for p in alternatives if _names(link, p) and _flag(p)]
         played += ["share null" for p in alternatives if p.op == "null" and _names(link, p)]
     if not played:
         return "ignore"
@@ -197,10 +303,17 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
             return ordering[0]
         rest = [role for role in played if role not in ("order",)]
         return rest[0] if rest else played[0]
-    for role in ("null", "share null", "group", "measure", "order", "select"):
+    for role in ("null", "true", "false", *SHARING, "group", "measure", "order", "select"):
         if role in played:
             return role
     return played[0]
+
+
+def _flag(predicate: Predicate) -> str:
+    """Whether a predicate asks for yes or no; "" when for neither."""
+    if predicate.op not in ("=", "!=") or predicate.value not in (0, 1):
+        return ""
+    return "true" if (predicate.value == 1) == (predicate.op == "=") else "false"
 
 
 def _same(link: Link, item: Item) -> bool:

@@ -23,12 +23,16 @@ from sqlrag_dspy.learn.linear import (
     logistic,
     matrix,
     scores_of,
+    sparsen,
     temperature,
     vocabulary_of,
 )
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.demonstrations import Demonstration
 from sqlrag_dspy.program.features import Head, terms
+
+REASON_TERMS = 2000
+"""Terms that tell the reason of a decline; of the router's many, the others are not seen in declines."""
 
 
 class FitRouter(Teleprompter):
@@ -71,9 +75,8 @@ class FitRouter(Teleprompter):
             (n, _reason(case.example)) for n, case in enumerate(cases) if case.example.route == "decline"
         ]
         if declined:
-            router.reasons = logistic(
-                sparse[[n for n, _ in declined]], [r for _, r in declined], self.strength
-            )
+            reasons = logistic(sparse[[n for n, _ in declined]], [r for _, r in declined], self.strength)
+            router.reasons = sparsen(reasons, vocabulary.idf, REASON_TERMS)
         student.demonstrations.fill([_demonstration(case) for case in cases])
         return student
 

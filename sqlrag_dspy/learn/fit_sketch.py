@@ -14,7 +14,7 @@ from dspy.teleprompt import Teleprompter
 
 from sqlrag_dspy.errors import LabelError, SqlRagError
 from sqlrag_dspy.learn import gold, metrics
-from sqlrag_dspy.learn.align import roles_of, skeleton_of
+from sqlrag_dspy.learn.align import grouped_by_row, listed_by_row, roles_of, skeleton_of
 from sqlrag_dspy.learn.cases import Case, cases_of
 from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, prune, vocabulary_of
@@ -23,14 +23,18 @@ from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.features import ending_terms, terms
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
-from sqlrag_dspy.program.sketch import Draft, Sketcher, crossed
+from sqlrag_dspy.program.sketch import Draft, Sketcher, crossed, within
 from sqlrag_dspy.types import Sketch
 
+MANY = 1000
+"""Drafts from which on products of signals, as well as signals, tell whether a draft is right."""
+CONFIDENCE_STRENGTH = 10.0
+"""Divided by the number of drafts it is fitted on: a thousand products of signals for some thousand drafts."""
 TERMS = 7000
 """Terms kept by each vocabulary; the rest weigh next to nothing and cost megabytes."""
 
-Outcome = tuple[Case, Draft, bool]
-"""A held-out question, its draft, and whether the draft's rows were the gold rows."""
+Outcome = tuple[Case, list[tuple[Draft, bool]]]
+"""A held-out question with its drafts, the likeliest first, and whether each one's rows were the gold rows."""
 
 
 @dataclass
@@ -80,9 +84,11 @@ def align(cases: Sequence[Case]) -> list[Aligned]:
 
 def align_sketch(case: Case, sketch: Sketch, purpose: str) -> Aligned:
     """One case laid over the sketch it stands for."""
-    roles = roles_of(sketch, case.links)
+    catalog = case.database.catalog
+    sketch = listed_by_row(grouped_by_row(sketch, catalog), catalog)
+    roles = roles_of(sketch, case.links, catalog if purpose == "sql" else None)
     skeleton = None
-    table = case.database.catalog.table(sketch.table)
+    table = catalog.table(sketch.table)
     if purpose == "sql" and table is not None:
         display = case.database.display_column(table).name
         shown = {case.links.chosen[n].column or "" for n, role in roles.items() if role == "select"}
@@ -123,10 +129,10 @@ class FitSketch(Teleprompter):
         known = known_words([case.masked for case in cases], [case.database.name for case in cases])
         aligned = align(cases)
         extra = self._extra(student)
-        self.outcomes = self._held_out(aligned, extra, known)
+        self.outcomes = self._held_out(cases, aligned, extra, known)
         self._fit_heads(student.sketcher, [*aligned, *extra], known)
         self.trusted = held_out_trust(self.outcomes, self.seed)
-        _fit_confidence(student.sketcher, self.outcomes, self.seed)
+        fit_confidence(student.sketcher, self.outcomes, self.seed)
         student.sketcher.seed = self.seed
         return student
 
@@ -134,22 +140,28 @@ class FitSketch(Teleprompter):
         """Every sql question with its draft by heads that never saw it, and whether its rows were right."""
         cases = cases_of(student, trainset)
         known = known_words([case.masked for case in cases], [case.database.name for case in cases])
-        return self._held_out(align(cases), self._extra(student), known)
+        return self._held_out(cases, align(cases), self._extra(student), known)
 
     def _held_out(
-        self, aligned: Sequence[Aligned], extra: Sequence[Aligned], known: frozenset[str]
+        self,
+        cases: Sequence[Case],
+        aligned: Sequence[Aligned],
+        extra: Sequence[Aligned],
+        known: frozenset[str],
     ) -> list[Outcome]:
+        """Drafts of every sql question; for one whose gold lies beyond the grammar the right thing is little trust."""
         fold = folds_of([f"{a.purpose}{a.case.database.name}" for a in aligned], self.seed)
-        out = []
+        within = {id(a.case) for a in aligned}
+        beyond = [case for case in cases if case.example.route == "sql" and id(case) not in within]
+        out: list[Outcome] = []
         for number in range(FOLDS):
             sketcher = Sketcher()
             seen = [a for a, f in zip(aligned, fold) if f != number]
             self._fit_heads(sketcher, [*seen, *extra], known)
-            for item, f in zip(aligned, fold):
-                if f == number and item.purpose == "sql":
-                    case = item.case
-                    draft = sketcher.draft(case.links, case.masked, case.database.catalog)
-                    out.append((case, draft, is_right(case, draft.sketch)))
+            asked = [a.case for a, f in zip(aligned, fold) if f == number and a.purpose == "sql"]
+            for case in (*asked, *beyond[number::FOLDS]):
+                drafts = sketcher.drafts(case.links, case.masked, case.database.catalog)
+                out.append((case, [(draft, is_right(case, draft.sketch)) for draft in drafts]))
         return out
 
     @property
@@ -190,7 +202,7 @@ class FitSketch(Teleprompter):
         for a in aligned:
             tokens_, places = sequence(a.case.links, a.case.masked, known)
             for number, link in enumerate(a.case.links.chosen):
-                if link.kind == "table":
+                if link.kind == "table" and a.purpose != "sql":
                     continue
                 catalog = a.case.database.catalog
                 counted_ = role_terms(a.case.links, number, tokens_, places, catalog, a.purpose)
@@ -226,9 +238,9 @@ def is_right(case: Case, sketch: Sketch | None) -> bool:
     return metrics.rows_match(expected, found.values, is_ordered="order by" in case.example.sql.casefold())
 
 
-def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bool]], seed: int) -> None:
+def fit_confidence(sketcher: Sketcher, outcomes: Sequence[Outcome], seed: int) -> None:
     """A logistic regression from a draft's signals, and their products, to "right"."""
-    usable = [(draft.signals, right) for _, draft, right in outcomes if draft.sketch is not None]
+    usable = [(d.signals, right) for _, drafts in outcomes for d, right in drafts if d.sketch is not None]
     if len({right for _, right in usable}) < 2:
         raise LabelError(
             "held-out sketches are all right or all wrong; confidence cannot be fitted: add labels"
@@ -237,21 +249,27 @@ def _fit_confidence(sketcher: Sketcher, outcomes: Sequence[tuple[Case, Draft, bo
     raw = np.array([[signals[name] for name in names] for signals, _ in usable])
     sketcher.centre = raw.mean(axis=0).astype(np.float32)
     sketcher.spread = (raw.std(axis=0) + 1e-6).astype(np.float32)
-    scaled = np.stack([crossed(row) for row in (raw - sketcher.centre) / sketcher.spread])
-    sketcher.confidence = logistic(scaled, ["right" if r else "wrong" for _, r in usable], 0.02, seed=seed)
+    features = within((raw - sketcher.centre) / sketcher.spread)
+    if len(features) >= MANY:
+        features = np.stack([crossed(row) for row in features])
+    sketcher.confidence = logistic(
+        features,
+        ["right" if r else "wrong" for _, r in usable],
+        CONFIDENCE_STRENGTH / len(usable),
+        seed=seed,
+    )
     sketcher.signals = tuple(names)
 
 
 def held_out_trust(outcomes: Sequence[Outcome], seed: int) -> list[tuple[float, bool]]:
-    """Trust in every draft by a confidence head fitted on the other folds, with whether the draft was right."""
-    fold = folds_of([str(right) for _, _, right in outcomes], seed)
+    """For every question its most trusted draft's trust, by a confidence head fitted on the other folds, with
+    whether that draft was right."""
+    fold = folds_of([str(any(right for _, right in drafts)) for _, drafts in outcomes], seed)
     out = []
     for number in range(FOLDS):
         sketcher = Sketcher()
-        _fit_confidence(sketcher, [o for o, f in zip(outcomes, fold) if f != number], seed)
-        out += [
-            (sketcher.trust(draft), right)
-            for (_, draft, right), f in zip(outcomes, fold)
-            if f == number and draft.sketch is not None
-        ]
+        fit_confidence(sketcher, [o for o, f in zip(outcomes, fold) if f != number], seed)
+        for (_, drafts), f in zip(outcomes, fold):
+            if f == number and drafts:
+                out.append(max((sketcher.trust(draft), right) for draft, right in drafts))
     return out

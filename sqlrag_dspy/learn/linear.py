@@ -122,3 +122,11 @@ def prune(vocabulary: Vocabulary, heads: Sequence[Head], most: int) -> Vocabular
     names = list(vocabulary.index)
     index = {names[old]: new for new, old in enumerate(kept)}
     return Vocabulary(index, vocabulary.idf[kept], vocabulary.known)
+
+
+def sparsen(head: Head, idf: NDArray[Any], most: int) -> Head:
+    """The head with the weights of the `most` terms that weigh most; the others weigh nothing."""
+    weight = np.abs(head.weights).max(axis=0) * idf
+    if len(weight) > most:
+        head.weights[:, np.argsort(-weight)[most:]] = 0.0
+    return head

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlrag_dspy.learn.patterns import Surfaces
+from sqlrag_dspy.link.names import year_column
+from sqlrag_dspy.link.reading import is_flag
 from sqlrag_dspy.link.spans import span_columns
 from sqlrag_dspy.types import Column, Item, Predicate, Table
 
@@ -51,8 +53,13 @@ class Draw:
             if named is None or column.profile.is_long_text or column.name in self.used:
                 continue
             fits = {
-                "text": column.profile.found == "text" and column.name in self.table.filter_columns,
-                "number": column.is_number and column.name not in key,
+                "text": column.profile.found == "text"
+                and column.name in self.table.filter_columns
+                and column.profile.distinct < 0.9 * max(self.table.rows, 20),  # nobody counts by headline
+                "number": column.is_number
+                and column.name not in key
+                and not is_flag(column)
+                and column != year_column(self.table),
                 "date": column.is_date,
                 "any": True,
                 "nullable": column.profile.null_share > 0,
@@ -160,6 +167,9 @@ def span_of(draw: Draw, aggregate: str) -> Item | None:
 
 
 def round_number(number: float) -> int | float:
+    """A number as people say it: the larger, the rounder."""
+    if number < 0:
+        return -round_number(-number)
     if number >= 1000:
         return int(round(number, -2))
     if number >= 20:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlrag_dspy.learn.others import another, restrict_another
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces, read_patterns
 from sqlrag_dspy.learn.phrases import (
     COMPARATORS,
@@ -21,6 +22,7 @@ from sqlrag_dspy.learn.phrases import (
     ask_share,
     compare,
     person_of,
+    round_number,
     span_of,
     spell,
     value_of,
@@ -32,6 +34,8 @@ from sqlrag_dspy.types import Absence, Item, Part, Predicate, Sketch
 __all__ = ["Made", "Surfaces", "make", "read_patterns"]
 
 
+OTHERS = 0.25
+"""How often a group or a restriction is that of another table, where there is one."""
 MISSING = 3
 """How often a pattern of an absence is drawn, against any other."""
 
@@ -97,6 +101,12 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             elif "who" in slots and not groups:
                 column = person_of(draw)
             else:
+                suffix = "" if place == 0 or "group" not in draw.said else "2"
+                other = another(draw, database.catalog) if rng.random() < OTHERS else None
+                if other is not None:
+                    item, draw.said[f"group{suffix}"], draw.said[f"groups{suffix}"] = other
+                    groups.append(item)
+                    continue
                 column = draw.pick("text")
             if column is None:
                 return None
@@ -136,11 +146,10 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     having: tuple[tuple[Item, str, Any], ...] = ()
     if pattern.having == "yes":
         subject = measure if isinstance(measure, Item) else Item(table.name, None, "count")
-        number = (
-            rng.choice([2, 3, 4, 5, 10]) if "having" in slots else rng.choice([100, 300, 500, 1000, 2000])
-        )
+        number = rng.choice([2, 3, 4, 5, 10]) if "having" in slots else _threshold(draw, subject)
         text, op = rng.choice(COMPARATORS[lang])
-        said = text.format(n=spell(number, lang, rng) if number <= 12 else str(number))
+        is_small = isinstance(number, int) and 0 <= number <= 12
+        said = text.format(n=spell(int(number), lang, rng) if is_small else str(number))
         draw.said["having"] = draw.said["havingnum"] = said
         having = ((subject, op, number),)
     draw.said["table"] = draw.noun(None, True) or ""
@@ -156,7 +165,12 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     if "filters" in slots:
         counts = [1, 2] if pattern.without == "own" else [0, 1, 2]
         for _ in range(rng.choices(counts, [4, 5, 2][-len(counts) :])[0]):
-            phrase = restrict(draw, restrictions)
+            is_other = rng.random() < OTHERS and pattern.without == "no"
+            phrase = (
+                restrict_another(draw, database.catalog, restrictions)
+                if is_other
+                else restrict(draw, restrictions)
+            )
             draw.said["filters"] += phrase
     without = None
     if pattern.without == "other":
@@ -201,6 +215,15 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             offset=offset,
         ),
     )
+
+
+def _threshold(draw: Draw, subject: Item) -> int | float:
+    """A bound that some groups pass and others do not, where what is bounded has a range."""
+    column = draw.table.column(subject.column or "")
+    low, high = (column.profile.minimum, column.profile.maximum) if column is not None else (None, None)
+    if subject.aggregate == "sum" or not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+        return draw.rng.choice([100, 300, 500, 1000, 2000])
+    return round_number(draw.rng.uniform(low, high))
 
 
 def _measure(draw: Draw, pattern: Pattern) -> Item | bool:

@@ -19,7 +19,7 @@ from sqlrag_dspy.link.names import Names, main_table
 from sqlrag_dspy.link.numbers import NumberMention, find_numbers
 from sqlrag_dspy.link.parts import find_parts
 from sqlrag_dspy.link.ranks import find_ranks
-from sqlrag_dspy.link.reading import Reading, is_table
+from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
@@ -291,6 +291,8 @@ def _settle_participles(
 
 def _holds(column: Column) -> str:
     """What a column holds, as the mask tells it."""
+    if is_flag(column):
+        return "bool"
     if column.is_number:
         return "number"
     if column.is_date:

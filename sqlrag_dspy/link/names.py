@@ -225,6 +225,11 @@ class Names:
         if any(c in MONEY_CONCEPTS for key in phrases for c in load().concepts.get(key, ())):
             for _, synonym in load().synonyms(stem("money")):
                 self._add(synonym.key, Named(table.name, column.name, 0.72, "money"))
+        if set(name_words(column.name)) & _SUMS and set(name_words(table.name)) & _DEALS:
+            for word in ("revenue", "spending", "amount"):
+                for _, synonym in load().synonyms(stem(word)):
+                    self._add(synonym.key, Named(table.name, column.name, 0.75, word))
+                self._add(stem(word), Named(table.name, column.name, 0.75, word))
 
     def _add_phrases(
         self, phrases: Mapping[str, float], named: Named, *, synonym_factor: float, counted: str = ""
@@ -262,6 +267,12 @@ def _is_spanish_noun(word: str) -> bool:
     )
 
 
+_SUMS = word_set("total amount sum importe bedrag totaal")
+_DEALS = word_set(
+    "order orders line lines sale sales invoice invoices purchase purchases payment payments pedido "
+    "pedidos venta ventas factura facturas bestelling bestellingen order factuur facturen verkoop"
+)
+"""Tables whose rows are money coming in: what their sums are called depends on who asks."""
 MONEY_CONCEPTS = frozenset(
     f"nouns.{name}"
     for name in [

@@ -112,3 +112,11 @@ class Reading:
 def is_table(span: NamedSpan) -> bool:
     """Does a span name a table first of all?"""
     return not span.found[0].column
+
+
+def is_flag(column: Column) -> bool:
+    """Whether a column says yes or no: it is boolean, or holds both 0 and 1 and nothing else."""
+    if column.profile.found == "boolean":
+        return True
+    held = {value for value, _ in column.profile.values}
+    return column.profile.found == "integer" and held == {0, 1}

@@ -25,7 +25,7 @@ from sqlrag_dspy.types import Catalog
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
 
-FORMAT = 2
+FORMAT = 3
 """Version of the folder and of what its skeletons may say; a newer one is refused, an older one loads."""
 
 PATIENCE = 60.0

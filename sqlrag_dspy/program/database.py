@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,8 +273,14 @@ class Database:
             index.close()
 
 
-_TITLES = ("title", "name", "headline", "titel", "naam", "titulo", "título", "nombre")
-_LABELS = ("subject", "label", "onderwerp", "asunto")
+_TITLES = frozenset({"title", "name", "headline", "titel", "naam", "titulo", "título", "nombre", "nm"})
+_LABELS = frozenset({"subject", "label", "onderwerp", "asunto"})
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> frozenset[str]:
+    """The words of a column's name, and the name itself; remembered, as they are asked for with every answer."""
+    return frozenset({name.casefold(), *re.split(r"[\W_]+", name.casefold())})
 
 
 def display_column(table: Table) -> Column:
@@ -286,14 +292,11 @@ def display_column(table: Table) -> Column:
     keys = [column for name in table.key if (column := table.column(name)) is not None]
     short = [c for c in table.columns if c.profile.found == "text" and not c.profile.is_long_text]
 
-    def called(words: tuple[str, ...], least: float) -> list[Column]:
+    def called(words: frozenset[str], least: float) -> list[Column]:
         return [
             c
             for c in short
-            if c.profile.distinct >= least * max(table.rows, 1)
-            and any(
-                word in re.split(r"[\W_]+", c.name.casefold()) or c.name.casefold() == word for word in words
-            )
+            if c.profile.distinct >= least * max(table.rows, 1) and not words.isdisjoint(_words(c.name))
         ]
 
     text_key = [keys[0]] if len(keys) == 1 and keys[0].profile.found == "text" else []

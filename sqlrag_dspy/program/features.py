@@ -170,18 +170,29 @@ class Head:
         return dict(zip(self.classes, (float(share) for share in shares)))
 
     def dump(self) -> dict[str, Any]:
-        return {
+        """JSON; where most features weigh nothing, only the others are written, with their places."""
+        state: dict[str, Any] = {
             "classes": list(self.classes),
             "weights": pack(self.weights),
             "bias": pack(self.bias),
             "temperature": self.temperature,
         }
+        weighing = np.flatnonzero(np.abs(self.weights).max(axis=0)) if self.weights.size else np.zeros(0, int)
+        width = self.weights.shape[1]
+        if 2 * len(weighing) < width:
+            state["weights"] = pack(self.weights[:, weighing])
+            state["columns"], state["width"] = [int(n) for n in weighing], width
+        return state
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Head:
         classes = tuple(state["classes"])
         bias = unpack(state["bias"], len(classes))
         weights = unpack(state["weights"], len(classes), -1) if classes else np.zeros((0, 0), np.float32)
+        if "columns" in state:
+            whole = np.zeros((len(classes), int(state["width"])), np.float32)
+            whole[:, state["columns"]] = weights
+            weights = whole
         return cls(classes, weights, bias, float(state["temperature"]))
 
 

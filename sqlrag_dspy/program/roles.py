@@ -79,6 +79,8 @@ def role_terms(
         unique = column.profile.distinct >= 0.9 * max(table.rows, 1)
         counted[f"unique={kind}{unique}/{found}"] = 1
         counted[f"nulls={kind}{column.profile.null_share > 0}"] = 1
+    if kind == "table":
+        counted[f"table={_standing(links, number, catalog)}"] = 1
     for token in set(tokens_):
         counted[f"q={token}|{kind}{'*' if link.concept else ''}"] = 1
     counted[f"sort={sort_of(link, catalog)}"] = 1
@@ -87,6 +89,21 @@ def role_terms(
     if kind in ("column", "part"):  # in a search they restrict nothing, so what is learned there stays there
         return Counter({f"{purpose}/{term}": 1 for term in counted})
     return counted
+
+
+def _standing(links: Links, number: int, catalog: Catalog) -> str:
+    """How a named table stands to the others that are spoken of: alone, or one that they lead to or come from."""
+    name = links.chosen[number].table
+    others = {link.table for link in links.chosen if link.table and link.table != name}
+    table = catalog.table(name or "")
+    if not others or table is None:
+        return "alone"
+    is_parent = any(
+        key.table == name for other in others if (found := catalog.table(other)) for key in found.foreign_keys
+    )
+    is_child = any(key.table in others for key in table.foreign_keys)
+    again = any(link.kind == "table" and link.table == name for link in links.chosen[:number])
+    return f"{'parent' if is_parent else ''}{'child' if is_child else ''}{'again' if again else ''}" or "far"
 
 
 def _holds(link: Link, column: Column | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from sqlrag_dspy.types import Link, Links
+from sqlrag_dspy.types import Link, Links, Part
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct", "without")
 ROLES: dict[str, tuple[str, ...]] = {
@@ -20,7 +20,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "number": ("filter", "share", "limit", "having", "ignore"),
     "column": ("select", "group", "measure", "order", "null", "not null", "share null", "ignore"),
     "part": ("group", "select", "filter", "ignore"),
-    "table": ("ignore",),
+    "table": ("subject", "group", "ignore"),
 }
 """The roles that a link of each kind may take."""
 
@@ -31,11 +31,17 @@ def open_roles(link: Link) -> tuple[str, ...]:
         return ("nth", "ignore")
     if link.kind == "number" and link.grain == "average":
         return ("filter", "share", "ignore")
+    if link.kind == "column" and link.grain == "bool":
+        return (*ROLES["column"], "true", "false", "share true", "share false")
     if link.kind == "column" and link.since:
         return ("measure", "order", "select", "ignore")
     return ROLES[link.kind]
 
 
+RESTRICTING = ("filter", "null", "not null", "true", "false")
+"""The roles that restrict rows: of a column, that it holds nothing, something, yes or no."""
+SHARING = {"share null": "null", "share true": "true", "share false": "false"}
+"""Roles of a column in what a share is taken of, to the restrictions that they stand for."""
 FLOOR = 1e-6
 
 AGGREGATES = frozenset({"sum", "avg", "min", "max", "count_distinct"})
@@ -72,8 +78,8 @@ def fill(
     """Roles for all links that satisfy the skeleton, with their log-probability; None when they cannot."""
     if skeleton.without == "other" and len(tables_of(links)) < 2:
         return None
-    permitted = {"filter", "ignore", "null", "not null"}
-    needed: dict[str, tuple[int, int]] = {}
+    permitted = {*RESTRICTING, "ignore", "subject"}
+    needed: dict[str, tuple[int, int]] = {"subject": (0, 1)}
     groups = int(skeleton.groups)
     if groups:
         permitted.add("group")
@@ -82,7 +88,7 @@ def fill(
         permitted.add("measure")
         needed["measure"] = (1, 1)
     if skeleton.aggregate in ("share", "fraction"):
-        permitted |= {"share", "share null"}
+        permitted |= {"share", *SHARING}
         needed["share"] = (1, 9)
     if skeleton.order.endswith("column"):
         permitted.add("order")
@@ -105,7 +111,7 @@ def fill(
         assigned[number] = max(open_, key=lambda role: shares[role]) if open_ else "ignore"
 
     def family(role: str) -> str:
-        return "share" if role == "share null" else role
+        return "share" if role in SHARING else role
 
     def log(number: int, role: str) -> float:
         return math.log(roles[number].get(role, 0.0) + FLOOR)
@@ -117,11 +123,13 @@ def fill(
             rest = [r for r in roles[drop] if r in permitted and family(r) != role]
             assigned[drop] = max(rest, key=partial(log, drop)) if rest else "ignore"
             members.remove(drop)
+        if len(members) < least and _implied(role, links, assigned):
+            continue
         while len(members) < least:  # too few: the one that gains most steps in
             spare = [
                 n
                 for n, r in assigned.items()
-                if role in open_roles(links.chosen[n])
+                if role in roles[n]
                 and family(r) != role
                 and not (family(r) in needed and _count(assigned, family(r), family) <= needed[family(r)][0])
             ]
@@ -130,7 +138,7 @@ def fill(
             add = max(spare, key=lambda n: log(n, role) - log(n, assigned[n]))
             assigned[add] = role
             members.append(add)
-        if len(members) < least and not _implied(role, links, assigned):
+        if len(members) < least:
             return None
     if skeleton.without == "own" and "filter" not in assigned.values():
         return None
@@ -152,10 +160,16 @@ def _implied(role: str, links: Links, assigned: Mapping[int, str]) -> bool:
     return role == "group" and compared(links, assigned) is not None
 
 
-def compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str] | None:
-    """The table and column of which the filters name two values or more: what "A or B" compares."""
-    values = [
-        links.chosen[n] for n, r in assigned.items() if r == "filter" and links.chosen[n].kind == "value"
-    ]
-    counted = Counter((link.table or "", link.column or "") for link in values)
+_PERIODS: dict[str, Part] = {"year": "year", "month": "year_month", "quarter": "quarter"}
+
+
+def compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str, Part] | None:
+    """The table, column and date part of which the filters name two or more: what "A or B" compares."""
+    filters = [links.chosen[n] for n, r in assigned.items() if r == "filter"]
+    counted: Counter[tuple[str, str, Part]] = Counter()
+    for link in filters:
+        if link.kind == "value":
+            counted[(link.table or "", link.column or "", "")] += 1
+        elif link.kind == "date" and link.grain in _PERIODS and link.value and link.upper and link.column:
+            counted[(link.table or "", link.column, _PERIODS[link.grain])] += 1
     return next((column for column, n in counted.items() if n >= 2), None)

@@ -9,10 +9,9 @@ executions, says how likely the result is right. Writing SQL text is `sql.build`
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import dspy
 import numpy as np
@@ -30,7 +29,8 @@ from sqlrag_dspy.program.features import (
     unpack,
 )
 from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.skeleton import FLOOR, Skeleton, fill, open_roles
+from sqlrag_dspy.program.signals import likelihoods, oddities, omissions
+from sqlrag_dspy.program.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
 from sqlrag_dspy.program.slots import assemble, main_table
 from sqlrag_dspy.types import Catalog, Links, Sketch
 
@@ -44,6 +44,21 @@ class Draft:
     roles: dict[int, str] = field(default_factory=dict)
     signals: dict[str, float] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+
+
+class _Filled(NamedTuple):
+    """A skeleton with the roles that fill it, and how likely both are (logarithms)."""
+
+    score: float
+    shape: float
+    cost: float
+    skeleton: Skeleton
+    assigned: dict[int, str]
+    decided: list[dict[str, float]]
+
+
+RIVALS = 5
+"""Drafts of one question that the confidence head chooses from."""
 
 
 class Sketcher(dspy.Module, Parameter):
@@ -77,7 +92,7 @@ class Sketcher(dspy.Module, Parameter):
         draft = self.draft(links, masked, catalog, table)
         return dspy.Prediction(
             sketch=draft.sketch,
-            confidence=self.trust(draft) if draft.sketch is not None else 0.0,
+            confidence=self.trust(draft),
             draft=draft,
         )
 
@@ -104,9 +119,14 @@ class Sketcher(dspy.Module, Parameter):
     ) -> list[dict[str, float]]:
         """For every chosen link, role to probability among the roles of its kind, in a query of that skeleton."""
         out = []
+        are_several = len({link.table for link in links.chosen if link.table}) > 1
         for link, raw in zip(links.chosen, scores):
             allowed = open_roles(link)
-            if len(allowed) == 1 or not self.roles.classes:
+            if link.kind == "table" and not are_several:  # nothing would be left to group
+                allowed = ("subject", "ignore")
+            # A program from before tables played a role says nothing of them.
+            is_known = link.kind != "table" or "kind=table" in self.role_vocabulary.index
+            if not is_known or not self.roles.classes:
                 out.append({"ignore": 1.0})
                 continue
             if skeleton is not None:
@@ -130,10 +150,18 @@ class Sketcher(dspy.Module, Parameter):
         return self._outlines[asked]
 
     def draft(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> Draft:
-        """The best-filled skeleton, untrusted."""
+        """The draft that is likeliest right."""
+        drafts = self.drafts(links, masked, catalog, table)
+        if not drafts:
+            return Draft(None, None)
+        # The confidence head of a program of format 2 has seen first drafts alone, so it cannot choose.
+        return max(drafts, key=self.trust) if "place" in self.signals else drafts[0]
+
+    def drafts(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> list[Draft]:
+        """The skeletons that are best filled, untrusted, the likeliest first; at most `RIVALS`."""
         target = catalog.table(table) if table else main_table(links, catalog)
         if target is None:
-            return Draft(None, None)
+            return []
         fields = self.field_probabilities(links, masked)
         scores = self.role_scores(links, masked, catalog, "sql")
         total = sum(self.skeletons.values()) or 1
@@ -148,75 +176,69 @@ class Sketcher(dspy.Module, Parameter):
             likely = sum(shares.get(getattr(skeleton, name), never) for name, shares in logs.items())
             shapes.append((likely + 0.15 * math.log(seen / total), skeleton))
         shapes.sort(key=lambda pair: pair[0], reverse=True)
-        ranked: list[tuple[float, float, float, Skeleton, dict[int, str]]] = []
+        ranked: list[_Filled] = []
         for shape, skeleton in shapes:
-            if len(ranked) > 1 and shape <= ranked[1][0]:
-                break  # filling only costs, so nothing further down can come first or second
-            filled = fill(skeleton, links, self.role_probabilities(links, scores, catalog, skeleton))
+            if len(ranked) > RIVALS and shape <= ranked[RIVALS].score:
+                break  # filling only costs, so nothing further down can come before those
+            decided = self.role_probabilities(links, scores, catalog, skeleton)
+            filled = fill(skeleton, links, decided)
             if filled is not None:
                 assigned, cost = filled
-                ranked.append((shape + cost, shape, cost, skeleton, assigned))
-                ranked.sort(key=lambda entry: entry[0], reverse=True)
-        if not ranked:
-            return Draft(None, None)
-        score, shape, cost, skeleton, assigned = ranked[0]
-        sketch, assumptions = assemble(skeleton, links, assigned, target, catalog)
+                ranked.append(_Filled(shape + cost, shape, cost, skeleton, assigned, decided))
+                ranked.sort(key=lambda entry: entry.score, reverse=True)
+        free = self.role_probabilities(links, scores, catalog)
         words = [t for t in tokens(masked) if is_word(t)]
         unknown = sum(1 for word in words if word not in self.vocabulary.known)
-        used = [n for n, role in assigned.items() if role != "ignore"]
-        runner_up = ranked[1][0] if len(ranked) > 1 else score - 10
-        surest = [fields[name].get(getattr(skeleton, name), 0.0) for name in fields]
-        decided = self.role_probabilities(links, scores, catalog, skeleton)
-        free = self.role_probabilities(links, scores, catalog)
-        unused: Counter[str] = Counter(
-            links.chosen[n].kind for n, role in assigned.items() if role == "ignore"
-        )
-        signals = {
-            "shape": shape,
-            "cost": cost,
-            "margin": min(score - runner_up, 10.0),
-            "margin squashed": math.tanh(score - runner_up),
-            "least field": min(surest),
-            "least role": min((decided[n].get(role, 0.0) for n, role in assigned.items()), default=1.0),
-            "free role": min((free[n].get(role, 0.0) for n, role in assigned.items()), default=1.0),
-            "unknown": float(min(unknown, 6)),
-            "unknown share": unknown / max(len(words), 1),
-            "all known": float(unknown == 0),
-            "unused value": float(unused["value"]),
-            "unused date": float(unused["date"]),
-            "unused number": float(unused["number"]),
-            "unused column": float(unused["column"]),
-            "weakest link": min((links.chosen[n].score for n in used), default=1.0),
-            "assumed": float(len(assumptions)),
-            "rare": float(-math.log(self.skeletons[skeleton.text()] / total)),
-            "links": float(len(used)),
-            "length": float(min(len(words), 30)),
-            "no table": float(all(link.kind != "table" for link in links.chosen)),
-            "possible": 1.0 if sketch is not None else 0.0,
-        }
-        return Draft(sketch, skeleton, assigned, signals, assumptions)
+        out = []
+        for place, entry in enumerate(ranked[:RIVALS]):
+            sketch, assumptions = assemble(entry.skeleton, links, entry.assigned, target, catalog)
+            rival = max((e.score for e in ranked[: RIVALS + 1] if e is not entry), default=entry.score - 10)
+            used = [n for n, role in entry.assigned.items() if role != "ignore"]
+            signals = {
+                "place": float(place),
+                "shape": entry.shape,
+                "cost": entry.cost,
+                "margin": max(min(entry.score - rival, 10.0), -10.0),
+                "margin squashed": math.tanh(entry.score - rival),
+                "unknown": float(min(unknown, 6)),
+                "unknown share": unknown / max(len(words), 1),
+                "all known": float(unknown == 0),
+                "weakest link": min((links.chosen[n].score for n in used), default=1.0),
+                "assumed": float(len(assumptions)),
+                "rare": float(-math.log(self.skeletons[entry.skeleton.text()] / total)),
+                "links": float(len(used)),
+                "length": float(min(len(words), 30)),
+                "no table": float(all(link.kind != "table" for link in links.chosen)),
+                "possible": 1.0 if sketch is not None else 0.0,
+                **likelihoods(entry.skeleton, fields, entry.decided, free, entry.assigned),
+                **omissions(links, entry.assigned, sketch),
+                **oddities(entry.skeleton, links, entry.assigned, sketch),
+            }
+            out.append(Draft(sketch, entry.skeleton, entry.assigned, signals, assumptions))
+        return out
 
     def trust(self, draft: Draft) -> float:
         """How likely the draft's rows are right, 0 to 1."""
-        if not self.confidence.classes:
+        if not self.confidence.classes or draft.sketch is None:
             return 0.0
         raw = np.array([draft.signals.get(name, 0.0) for name in self.signals], dtype=np.float32)
-        values = crossed((raw - self.centre) / self.spread)
+        deviations = (raw - self.centre) / self.spread
+        values = within(deviations) if "place" in self.signals else deviations
+        if self.confidence.weights.shape[1] > len(values):  # fitted on enough drafts to read products as well
+            values = crossed(values)
         return self.confidence.probabilities(np.arange(len(values)), values)["right"]
 
     def filters(self, links: Links, masked: str, catalog: Catalog) -> tuple[list[tuple[int, str]], float]:
         """For a search: the links that restrict rows, by number, with how; and the least sure decision's probability.
 
-        How is "filter", "null" or "not null"; or "order" and "limit" for the few first rows by a column ("of the
-        ten longest").
+        How is "filter", "null", "not null", "true" or "false"; or "order" and "limit" for the few first rows by a
+        column ("of the ten longest").
         """
         scores = self.role_scores(links, masked, catalog, "search")
         chosen: list[tuple[int, str]] = []
         surest = 1.0
         for number, shares in enumerate(self.role_probabilities(links, scores, catalog)):
-            restricting = {
-                role: shares.get(role, 0.0) for role in ("filter", "null", "not null", "order", "limit")
-            }
+            restricting = {role: shares.get(role, 0.0) for role in (*RESTRICTING, "order", "limit")}
             keep = sum(restricting.values())
             if keep >= 0.5:
                 chosen.append((number, max(restricting, key=lambda role: restricting[role])))
@@ -257,6 +279,15 @@ class Sketcher(dspy.Module, Parameter):
 
     def reset(self) -> None:
         """Does nothing: DSPy's optimizers reset prompts, and fitted weights are not theirs to clear."""
+
+
+FAR_OUT = 3.0
+"""Standard deviations beyond which a signal counts no more: what no label shows must not decide alone."""
+
+
+def within(deviations: Floats) -> Floats:
+    """Signals in standard deviations, none beyond `FAR_OUT`."""
+    return np.clip(deviations, -FAR_OUT, FAR_OUT).astype(np.float32)
 
 
 def crossed(signals: Floats) -> Floats:

@@ -1,14 +1,15 @@
-"""A filled skeleton to a Sketch, with the assumptions made; and links to predicates, for searches as well."""
+"""A filled skeleton to a Sketch, with the assumptions made."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
-from sqlrag_dspy.program.skeleton import AGGREGATES, Skeleton, compared, tables_of
+from sqlrag_dspy.program.homing import at_home, measured_in
+from sqlrag_dspy.program.restricting import comparisons, predicates
+from sqlrag_dspy.program.skeleton import AGGREGATES, RESTRICTING, SHARING, Skeleton, compared, tables_of
 from sqlrag_dspy.types import (
     Absence,
     Aggregate,
@@ -21,7 +22,6 @@ from sqlrag_dspy.types import (
     Predicate,
     Sketch,
     Table,
-    Value,
 )
 
 
@@ -32,20 +32,20 @@ def assemble(
     from sqlrag_dspy.program.database import display_column
 
     assumptions: list[str] = []
+    by_role = _by_role(links, assigned)
     absent = None
     if skeleton.without == "other":
         pair = _owner_and_absent(links, catalog)
         if pair is None:
             return None, assumptions
         table, absent = pair
-    by_role: dict[str, list[Link]] = {}
-    for number, role in sorted(assigned.items()):
-        by_role.setdefault("share" if role == "share null" else role, []).append(links.chosen[number])
-    restricting = [
-        (links.chosen[n], role)
-        for n, role in sorted(assigned.items())
-        if role in ("filter", "null", "not null")
-    ]
+    else:
+        root = _root(skeleton, by_role, links, table, catalog)
+        if root is None:
+            return None, assumptions
+        table, links = root, at_home(links, root, catalog)
+        by_role = _by_role(links, assigned)
+    restricting = [(links.chosen[n], role) for n, role in sorted(assigned.items()) if role in RESTRICTING]
     without = None
     if absent is not None:
         inside = [(link, role) for link, role in restricting if link.table == absent.name]
@@ -53,8 +53,8 @@ def assemble(
         without = Absence(absent.name, predicates(inside, absent, catalog, assumptions))
     filters = predicates(restricting, table, catalog, assumptions)
     shares = predicates(
-        [(links.chosen[n], "null" if r == "share null" else "filter") for n, r in sorted(assigned.items())
-         if r in ("share", "share null")],
+        [(links.chosen[n], SHARING.get(r, "filter")) for n, r in sorted(assigned.items())
+         if r == "share" or r in SHARING],
         table, catalog, assumptions,
     )  # fmt: skip
 
@@ -63,9 +63,12 @@ def assemble(
         rivals = compared(links, assigned)
         if rivals is None:
             return None, assumptions
-        groups.append(Item(rivals[0] or table.name, rivals[1]))
+        groups.append(Item(rivals[0] or table.name, rivals[1], "", rivals[2]))
     measured = [_item(link, table) for link in by_role.get("measure", [])]
     aggregate = skeleton.aggregate
+    if measured and measured[0].table != table.name and AGGREGATES & set(aggregate.split("+")):
+        once = measured_in(by_role["measure"][0], links, set(), catalog, table)
+        measured = [_item(once, table)] if once is not None else measured
     measures: list[Item] = []
     for name in aggregate.split("+"):
         if name == "count":
@@ -92,7 +95,7 @@ def assemble(
         subject = Item(table.name, None, "count") if is_counted else measure
         if subject is None:
             return None, assumptions
-        having = tuple((subject, op, value) for op, value in _comparisons(bound[0], "="))
+        having = tuple((subject, op, value) for op, value in comparisons(bound[0], "="))
 
     key = display_column(table)
     chosen = [_item(link, table) for link in by_role.get("select", [])]
@@ -173,7 +176,7 @@ def assemble(
             without=without,
             share=shares,
             is_fraction=aggregate == "fraction",
-            group=tuple(groups),
+            group=(*groups, *_keys(by_role, catalog)),
             having=having,
             order=order,
             limit=limit,
@@ -181,6 +184,51 @@ def assemble(
         ),
         assumptions,
     )
+
+
+def _by_role(links: Links, assigned: Mapping[int, str]) -> dict[str, list[Link]]:
+    by_role: dict[str, list[Link]] = {}
+    for number, role in sorted(assigned.items()):
+        by_role.setdefault("share" if role in SHARING else role, []).append(links.chosen[number])
+    return by_role
+
+
+def _root(
+    skeleton: Skeleton, by_role: Mapping[str, Sequence[Link]], links: Links, table: Table, catalog: Catalog
+) -> Table | None:
+    """The table whose rows are counted, measured or listed; None when that of a group is left without any.
+
+    A question that groups by a table's rows ("customers with two orders or more") speaks of another's.
+    """
+    if by_role.get("subject"):
+        table = catalog.table(by_role["subject"][0].table or "") or table
+    groups = by_role.get("group", ())
+    measured = by_role.get("measure")
+    aggregates = AGGREGATES & set(skeleton.aggregate.split("+"))
+    if measured and aggregates:
+        apart = {link.table for link in groups if link.table and link.kind != "part"}
+        once = measured_in(measured[0], links, apart, catalog, table)
+        if once is None and apart and aggregates & {"sum", "avg"}:
+            return None
+        return catalog.table((once or measured[0]).table or table.name)
+    grouped = {link.table for link in groups if link.kind == "table"}
+    if table.name not in grouped:
+        return table
+    return next(
+        (found for name in tables_of(links) if name not in grouped and (found := catalog.table(name))), None
+    )
+
+
+def _keys(by_role: Mapping[str, Sequence[Link]], catalog: Catalog) -> tuple[Item, ...]:
+    """What keeps the rows of a table apart that is grouped by, where some share the name they are shown by."""
+    from sqlrag_dspy.program.database import display_column
+
+    out: list[Item] = []
+    for link in by_role.get("group", ()):
+        table = catalog.table(link.table or "") if link.kind == "table" else None
+        if table is not None and display_column(table).profile.distinct < table.rows:
+            out += [Item(table.name, name) for name in table.key if name != display_column(table).name]
+    return tuple(out)
 
 
 def _owner_and_absent(links: Links, catalog: Catalog) -> tuple[Table, Table] | None:
@@ -191,122 +239,6 @@ def _owner_and_absent(links: Links, catalog: Catalog) -> tuple[Table, Table] | N
             if any(key.table == owner.name for key in other.foreign_keys) and other is not owner:
                 return owner, other
     return None
-
-
-def predicates(
-    restricting: Sequence[tuple[Link, str]], table: Table, catalog: Catalog, assumptions: list[str]
-) -> tuple[tuple[Predicate, ...], ...]:
-    """The conjunction that links stand for; values of one column are alternatives of each other."""
-    out: list[tuple[Predicate, ...]] = []
-    equal: dict[tuple[str, str], list[Any]] = {}
-    unequal: dict[tuple[str, str], list[Any]] = {}
-    dated: dict[tuple[str, str], list[Link]] = {}
-    for link, role in restricting:
-        where = link.table or table.name
-        column = link.column
-        if role in ("null", "not null") and column is not None:
-            out.append((Predicate(where, column, role),))
-        elif link.kind == "value" and link.concept == "word" and column is not None:
-            out.append((Predicate(where, column, link.op, link.value),))
-        elif link.kind == "value" and column is not None:
-            pool = unequal if link.op == "!=" else equal
-            pool.setdefault((where, column), []).extend([link.value, *link.also])
-            if link.also:
-                assumptions.append(f"{link.text!r} stands for {1 + len(link.also)} stored values of {column}")
-        elif link.kind == "date":
-            column = column or _main_date(table)
-            if column is None:
-                continue
-            if link.concept:
-                assumptions.append(link.concept)
-            dated.setdefault((where, column), []).append(link)
-        elif link.kind == "part" and column is not None and link.op:
-            out.append((_weekday(link, where, column),))
-        elif link.kind == "number" and link.grain == "average" and column is not None:
-            out.append((Predicate(where, column, link.op, than="average"),))
-        elif link.kind == "number" and link.op != "nth" and column is not None:
-            bounds = _comparisons(link, "=")
-            out.extend((Predicate(where, column, op, value, since=link.since),) for op, value in bounds)
-    for (where, column), periods in dated.items():
-        out.extend(_periods(periods, where, column))
-    for (where, column), values in equal.items():
-        distinct = tuple(dict.fromkeys(values))
-        if len(distinct) == 1:
-            out.append((Predicate(where, column, "=", distinct[0]),))
-        else:
-            out.append((Predicate(where, column, "in", distinct),))
-    for (where, column), values in unequal.items():
-        distinct = tuple(dict.fromkeys(values))
-        if len(distinct) == 1:
-            out.append((Predicate(where, column, "!=", distinct[0]),))
-        else:
-            out.append((Predicate(where, column, "not in", distinct),))
-    return tuple(out)
-
-
-def first_rows(restricting: Sequence[tuple[Link, str]], table: Table) -> tuple[str, bool, int] | None:
-    """What "the ten longest" asks of a search: the column, whether descending, and how many; None without order."""
-    for link, role in restricting:
-        if role == "order" and link.column is not None and (link.table or table.name) == table.name:
-            counts = [
-                k.value for k, r in restricting if r == "limit" and isinstance(k.value, int) and k.value > 0
-            ]
-            return link.column, link.op != "min", int(counts[0]) if counts else 1
-    return None
-
-
-_SPELT = {"month": ("year_month", 7), "year": ("year", 4)}
-
-
-def _periods(links: Sequence[Link], table: str, column: str) -> list[tuple[Predicate, ...]]:
-    """Several periods named for one column are alternatives when they exclude each other, else all hold."""
-    closed = [k for k in links if k.value is not None and k.upper is not None and k.op != "!="]
-    ordered = sorted(closed, key=lambda k: str(k.value))
-    apart = len(closed) == len(links) > 1 and all(str(a.upper) <= str(b.value) for a, b in pairwise(ordered))
-    if not apart:
-        return [predicate for link in links for predicate in _dates(link, table, column)]
-    if all(a.upper == b.value for a, b in pairwise(ordered)):
-        whole = (
-            Predicate(table, column, ">=", ordered[0].value),
-            Predicate(table, column, "<", ordered[-1].upper),
-        )
-        return [(predicate,) for predicate in whole]
-    grains = {link.grain for link in closed}
-    if len(grains) == 1 and (grain := grains.pop()) in _SPELT:
-        part, length = _SPELT[grain]
-        named = [str(link.value)[:length] for link in ordered]
-        values: tuple[Value, ...] = tuple(int(n) for n in named) if part == "year" else tuple(named)
-        return [(Predicate(table, column, "in", values, part),)]  # type: ignore[arg-type]
-    return [predicate for link in links for predicate in _dates(link, table, column)]
-
-
-def _weekday(link: Link, table: str, column: str) -> Predicate:
-    """Days of the week by number, Monday being 1."""
-    if link.op == "between" and isinstance(link.value, int) and isinstance(link.upper, int):
-        return Predicate(table, column, "in", tuple(range(link.value, link.upper + 1)), "weekday")
-    return Predicate(table, column, link.op, link.value, "weekday")
-
-
-def _dates(link: Link, table: str, column: str) -> list[tuple[Predicate, ...]]:
-    if link.op == "!=":
-        outside = []
-        if link.value is not None:
-            outside.append(Predicate(table, column, "<", link.value))
-        if link.upper is not None:
-            outside.append(Predicate(table, column, ">=", link.upper))
-        return [tuple(outside)]
-    out: list[tuple[Predicate, ...]] = []
-    if link.value is not None:
-        out.append((Predicate(table, column, ">=", link.value),))
-    if link.upper is not None:
-        out.append((Predicate(table, column, "<", link.upper),))
-    return out
-
-
-def _comparisons(link: Link, bare: str) -> list[tuple[str, Any]]:
-    if link.op == "between":
-        return [(">=", link.value), ("<=", link.upper)]
-    return [(link.op or bare, link.value)]
 
 
 def _item(link: Link, table: Table) -> Item:
@@ -320,6 +252,10 @@ def _item(link: Link, table: Table) -> Item:
 def _group(link: Link, table: Table, catalog: Catalog) -> Item:
     """The expression grouped by: moments fall together by day."""
     item = _item(link, table)
+    if link.kind == "table" and (named := catalog.table(link.table or "")) is not None:
+        from sqlrag_dspy.program.database import display_column
+
+        item = Item(named.name, display_column(named).name)
     column = _column(catalog, item)
     if column is not None and column.profile.found == "datetime" and not item.part:
         return Item(item.table, item.column, "", "day")
@@ -346,10 +282,6 @@ def _aggregate(name: str) -> Aggregate:
 def _column(catalog: Catalog, item: Item) -> Column | None:
     table = catalog.table(item.table)
     return table.column(item.column) if table is not None and item.column else None
-
-
-def _main_date(table: Table) -> str | None:
-    return next((column.name for column in table.columns if column.is_date), None)
 
 
 def main_table(links: Links, catalog: Catalog) -> Table | None:

@@ -12,14 +12,18 @@ _NEGATIVE = frozenset({"!=", "not in", "not like", "null"})
 _PAIR = frozenset({"neither", "nor", "ni", "noch"})
 
 
-def unheard(links: Links, sketch: Sketch) -> str | None:
-    """The negating words of the question that the sketch has nothing for; None when it may well have heard them.
-
-    "Neither … nor" needs as many negations as it has parts.
-    """
+def negations_of(links: Links) -> int:
+    """How many negations the question makes: "neither … nor" makes as many as it has parts."""
     said = negations(links)
-    if not said:
-        return None
+    return max(1, sum(word.casefold() in _PAIR for word in said)) if said else 0
+
+
+def missing_negations(links: Links, sketch: Sketch) -> int:
+    """How many negations of the question the sketch has nothing for."""
+    return max(0, negations_of(links) - _heard(sketch))
+
+
+def _heard(sketch: Sketch) -> int:
     heard = sum(any(p.op in _NEGATIVE for p in group) for group in (*sketch.filters, *sketch.share))
     heard += sum(1 for group in sketch.filters if len(group) > 1 and {p.op for p in group} == {"<", ">="})
     heard += sum(
@@ -28,6 +32,9 @@ def unheard(links: Links, sketch: Sketch) -> str | None:
         for p in group
         if p.op == "not in" and isinstance(p.value, tuple)
     )
-    heard += (sketch.without is not None) + sketch.distinct  # "no repeats"
-    paired = sum(word.casefold() in _PAIR for word in said)
-    return ", ".join(said) if heard < max(1, paired) else None
+    return heard + (sketch.without is not None) + sketch.distinct  # "no repeats"
+
+
+def unheard(links: Links, sketch: Sketch) -> str | None:
+    """The negating words of the question that the sketch has nothing for; None when it may well have heard them."""
+    return ", ".join(negations(links)) if missing_negations(links, sketch) else None

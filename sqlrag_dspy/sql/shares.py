@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrag_dspy.sql.comparing import bare, number
-from sqlrag_dspy.sql.kinds import kind_of
+from sqlrag_dspy.sql.grammar import literal
+from sqlrag_dspy.sql.kinds import field_of, kind_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,18 @@ def _counted(node: exp.Expr) -> tuple[exp.Expr, float] | None:
         inner = bare(inner.this)
     if isinstance(inner, exp.Case | exp.If):
         return _case(inner, needs_else=isinstance(node, exp.Avg))
-    return (inner, 1.0) if kind_of(inner) == "boolean" else None
+    if kind_of(inner) == "boolean":
+        return inner, 1.0
+    return (exp.EQ(this=inner.copy(), expression=literal(1)), 1.0) if _is_flag(inner, node) else None
+
+
+def _is_flag(inner: exp.Expr, aggregate: exp.Expr) -> bool:
+    """Whether a sum or mean is that of a column of noughts and ones; a mean leaves out the rows without either."""
+    found = field_of(inner)
+    column = found.column if found is not None else None
+    if column is None or {value for value, _ in column.profile.values} != {0, 1}:
+        return False
+    return isinstance(aggregate, exp.Sum) or not column.profile.null_share
 
 
 def _case(node: exp.Case | exp.If, *, needs_else: bool) -> tuple[exp.Expr, float] | None:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +42,13 @@ def test_heads_and_vocabularies_survive_their_state():
     assert again.probabilities(columns, values) == head.probabilities(columns, values)
     vocabulary = Vocabulary({"x": 0, "y": 1}, np.array([1, 2], np.float32), frozenset({"x"}))
     assert Vocabulary.load(vocabulary.dump()).index == vocabulary.index
+
+
+@pytest.mark.parametrize("kept", [(), (3,), (0, 9), tuple(range(10))])
+def test_a_head_whose_features_mostly_weigh_nothing_is_written_small_and_read_whole(kept):
+    weights = np.zeros((2, 10), np.float32)
+    weights[:, list(kept)] = np.arange(2 * len(kept)).reshape(2, -1) + 1
+    head = Head(("a", "b"), weights, np.ones(2, np.float32))
+    state = head.dump()
+    assert ("columns" in state) == (len(kept) < 5)
+    assert np.array_equal(Head.load(state).weights, weights)

@@ -1,0 +1,30 @@
+from sqlrag_dspy.program.signals import oddities, omissions
+from sqlrag_dspy.program.skeleton import Skeleton
+from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
+
+TITLE = (Item("books", "title"),)
+BOUND = Link("number", 6, 14, "over 300", "books", "pages", ">", 300)
+
+
+def test_what_a_query_leaves_out_is_counted_by_kind():
+    links = Links(
+        "books over 300, longest", (BOUND, Link("column", 16, 23, "longest", "books", "pages", "max"))
+    )
+    left = omissions(links, {0: "ignore", 1: "ignore"}, Sketch("books", TITLE))
+    assert (left["unused bound"], left["unused number"], left["unused extreme"]) == (1, 1, 1)
+    used = omissions(links, {0: "filter", 1: "order"}, Sketch("books", TITLE))
+    assert not any(used.values())
+
+
+def test_a_negation_counts_until_the_query_has_heard_it():
+    links = Links("books not in Dutch", ())
+    assert omissions(links, {}, Sketch("books", TITLE))["unheard"] == 1
+    heard = Sketch("books", TITLE, filters=((Predicate("books", "language", "!=", "Dutch"),),))
+    assert omissions(links, {}, heard)["unheard"] == 0
+
+
+def test_a_limit_without_an_order_is_odd():
+    links = Links("two books", (Link("number", 0, 3, "two", value=2),))
+    odd = oddities(Skeleton(limit="k"), links, {0: "limit"}, Sketch("books", TITLE, limit=2))
+    assert odd["cut unordered"] == 1
+    assert oddities(Skeleton(limit="k", order="desc:column"), links, {0: "limit"}, None)["cut unordered"] == 0
