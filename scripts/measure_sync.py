@@ -62,7 +62,7 @@ def watched(arguments: list[str]) -> tuple[dict[str, Any], float]:
 
     def watch() -> None:
         nonlocal peak
-        while not done.wait(0.05):
+        while not done.wait(0.25):
             peak = max(peak, sum(map(resident, family(child.pid))))
 
     watcher = threading.Thread(target=watch)
