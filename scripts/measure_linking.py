@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import tempfile
 import time
@@ -71,7 +72,7 @@ def measure(index: SchemaIndex, rows: list[dict[str, Any]], *, show: bool) -> li
             len(found),
             *(sum(hit[n] for hit in found) / len(found) for n in range(len(COUNTS))),
             statistics.median(seconds[language]),
-            sorted(seconds[language])[int(0.95 * (len(found) - 1))],
+            sorted(seconds[language])[math.ceil(0.95 * len(found)) - 1],
         )
         for language, found in hits.items()
     ]
