@@ -1,4 +1,7 @@
-"""Which way a question goes: the learned router when it is sure enough, the LM otherwise."""
+"""Which way a question goes: the learned router when it is sure enough, the LM otherwise.
+
+A small LM is not asked: it routes worse than the learned router where that is not sure (docs/models.md).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
         learned = rag.router(masked=inquiry.masked, sense=lambda: inquiry.sense)
         route: Route | None = learned.route
         plan = Plan(route or "vector", learned.confidence, "learned", reason=learned.reason)
-        sure = route is not None and learned.confidence >= rag.thresholds.route
+        sure = route is not None and (learned.confidence >= rag.thresholds.route or rag.engine.is_brief)
         if can_ask(rag, inquiry) and not (sure and rag.gate_open):
             asked = _ask(rag, inquiry)
             if asked is not None:
@@ -34,6 +37,10 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
         elif route is None:
             inquiry.fail("route", "the program's router is not fitted; compile it with 'sqlrag compile'")
         likely = learned.probabilities
+        is_search = plan.route in ("vector", "hybrid")
+        if is_search and not inquiry.database.text_tables and can_ask(rag, inquiry):
+            # There is nothing to search: what can be answered at all is computed.
+            plan.route, plan.confidence = "sql", likely.get("sql", plan.confidence)
         plan.split = min(likely.get("sql", 0.0), likely.get("vector", 0.0) + likely.get("hybrid", 0.0))
         step.output = f"{plan.route} ({plan.decided_by}, {plan.confidence:.2f})"
     if plan.route != "decline":

@@ -28,9 +28,9 @@ def ask_briefly(ask):
 
 def test_a_statement_that_misses_a_value_is_asked_for_in_another_way(ask_briefly):
     answer, script = ask_briefly(sql=[OTHER, RIGHT])
-    assert script.asked == ["route", "sql", "sql"]
+    assert script.asked == ["sql", "sql"]
     assert answer.rows == [[10]]
-    first, second = script.prompts[1:]
+    first, second = script.prompts
     assert "CREATE TABLE customers (" in first
     assert "Use the tables customers. Stored values: customers.city = 'Leiden'." in first
     assert "Stored values" not in second
@@ -52,7 +52,7 @@ def test_what_a_small_model_says_twice_is_what_it_means(ask_briefly):
 
 def test_coverage_can_be_left_out(ask_briefly):
     answer, script = ask_briefly(sql=OTHER, without=["coverage"])
-    assert script.asked == ["route", "sql"]
+    assert script.asked == ["sql"]
     assert answer.rows == [[30]]
 
 
@@ -65,13 +65,18 @@ def test_a_small_model_gets_no_deeper_than_retries(program):
     with dspy.context(adapter=Brief()):
         answer = made.ask(QUESTION)
     assert answer.depth == "retry"
-    assert set(lm.script.asked) == {"route", "sql"}
+    assert set(lm.script.asked) == {"sql"}
 
 
 def test_a_sketch_with_fewer_doubts_stands_in_for_what_a_small_model_wrote(ask_briefly):
     answer, script = ask_briefly(depth=None, sql=OTHER)
-    assert script.asked == ["route", "sql", "sql"]
+    assert script.asked == ["sql", "sql"]
     assert (answer.rows, answer.depth) == ([[10]], "sketch")
+
+
+def test_where_nothing_can_be_searched_a_question_is_computed(ask):
+    answer, _ = ask(depth="call", route="vector")
+    assert (answer.route, answer.rows) == ("sql", [[10]])
 
 
 def test_a_sure_sketch_that_misses_something_goes_to_the_model(program, monkeypatch):
