@@ -36,6 +36,8 @@ _MOST_TERMS = 64
 """Words of a question that are matched, the rarest first."""
 _MANY = 5_000
 """Allowed chunks beyond which it is cheaper to ask of every match whether it is allowed."""
+_LONGEST = 60
+"""Letters of a word that may be two, at most: every place to cut it is looked at."""
 ALIKE = 0.75
 """Likeness (1 less edits by length) of a spelling that may be meant, among all documents."""
 ALIKE_ABROAD = 0.87
@@ -218,6 +220,8 @@ class WordIndex:
 
     def _halves(self, word: str) -> tuple[str, str] | None:
         """Two known words that the word is written together from ("nightshift")."""
+        if len(word) > _LONGEST:
+            return None
         for at in range(3, len(word) - 2):
             if self._count(self._stem(word[:at])) and self._count(self._stem(word[at:])):
                 return word[:at], word[at:]
