@@ -105,15 +105,13 @@ def compute(database: Database, statement: str) -> dict[str, Any]:
     query = database.check(statement)
     rows = database.run(query)
     most = database.settings.limits.rows
-    warnings = [*query.warnings, *sql.lint(query, database.catalog, database.run, limit=most)]
-    if sql.is_empty(rows):
-        warnings += sql.explain_empty(query, database.catalog, database.run)
+    advice, reasons = sql.remarks(query, rows, database.catalog, database.run, limit=most)
     return {
         "columns": list(rows.columns),
         "rows": [list(row) for row in rows.values],
         "truncated": rows.truncated,
         "sql": query.text,
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": list(dict.fromkeys([*query.warnings, *advice, *reasons])),
     }
 
 

@@ -57,10 +57,8 @@ def execute(inquiry: Inquiry, query: CheckedSql) -> Evidence:
         rows = database.run(query)
         step.output = f"{len(rows.values)} rows" + (" (cut)" if rows.truncated else "")
     most = database.settings.limits.rows
-    doubts = [*query.warnings, *sql_room.lint(query, database.catalog, database.run, limit=most)]
-    is_empty = sql_room.is_empty(rows)
-    notes = sql_room.explain_empty(query, database.catalog, database.run) if is_empty else []
-    return Evidence(sql=query, rows=rows, notes=notes, doubts=doubts)
+    advice, reasons = sql_room.remarks(query, rows, database.catalog, database.run, limit=most)
+    return Evidence(sql=query, rows=rows, notes=reasons, doubts=[*query.warnings, *advice])
 
 
 def ungrounded(inquiry: Inquiry, query: CheckedSql) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.linting import lint, misspelt, notices
     from sqlrag_dspy.sql.mending import mend
     from sqlrag_dspy.sql.reading import read
+    from sqlrag_dspy.sql.remarks import remarks
     from sqlrag_dspy.sql.row_conditions import parameters, row_condition, writer
     from sqlrag_dspy.sql.ties import ranking
 
@@ -39,6 +40,7 @@ _HOMES = {
     "parameters": "row_conditions",
     "ranking": "ties",
     "read": "reading",
+    "remarks": "remarks",
     "row_condition": "row_conditions",
     "write": "building",
     "writer": "row_conditions",
@@ -60,6 +62,7 @@ __all__ = [
     "parameters",
     "ranking",
     "read",
+    "remarks",
     "row_condition",
     "write",
     "writer",

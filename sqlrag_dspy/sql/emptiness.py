@@ -1,12 +1,12 @@
 """Why a query gave no rows: which condition emptied it, and the stored values nearest to what was asked.
 
-Conditions are dropped one at a time and the rest is counted through `run`; nothing is guessed from the words.
-Joins, subqueries, HAVING and the parts of a set operation are looked into the same way.
+Conditions are dropped and the rest is counted through `run`; nothing is guessed from the words. Halving finds the
+few that matter among many. Joins, subqueries, HAVING and the parts of a set operation are looked into the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking import resolved
 from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.linting.contradiction import exclusive
 from sqlrag_dspy.sql.linting.statement import meant, sources_used
 from sqlrag_dspy.sql.nearby import held_instead
 from sqlrag_dspy.sql.phrases import condition_text
@@ -24,8 +25,21 @@ from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
 Run = Callable[[CheckedSql], Rows]
 
-MAX_CONDITIONS = 12
+MAX_CONDITIONS = 200
+"""Conditions of one SELECT beyond which it is not looked into: every probe repeats them."""
 _MAX_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One line of why a result is empty, and the conditions of the statement that it tells of."""
+
+    line: str
+    conditions: tuple[exp.Expr, ...] = ()
+
+    def after(self, words: str) -> Reason:
+        """The same reason, introduced."""
+        return Reason(f"{words}: {self.line}", self.conditions)
 
 
 def is_empty(rows: Rows) -> bool:
@@ -40,11 +54,16 @@ def explain_empty(query: CheckedSql, catalog: Catalog, run: Run) -> list[str]:
 
     `run` executes a checked query; a probe that fails is left out, and none is run after one ran out of time.
     """
+    return list(dict.fromkeys(reason.line for reason in reasons(query, catalog, run)))
+
+
+def reasons(query: CheckedSql, catalog: Catalog, run: Run) -> list[Reason]:
+    """The same lines, each with the conditions that it tells of."""
     try:
         tree, _ = resolved(query.text, catalog, dialect="duckdb")
     except (SqlRejected, RecursionError):
         return []
-    return list(dict.fromkeys(_Explanation(catalog, Probe(tree, catalog, run)).of(tree, 0)))
+    return _Explanation(catalog, Probe(tree, catalog, run)).of(tree, 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +71,7 @@ class _Explanation:
     catalog: Catalog
     probe: Probe
 
-    def of(self, tree: exp.Expr, depth: int) -> list[str]:
+    def of(self, tree: exp.Expr, depth: int) -> list[Reason]:
         """Why a query gives no rows."""
         while isinstance(tree, exp.Subquery):
             tree = tree.this
@@ -62,24 +81,24 @@ class _Explanation:
             return []
         limit = tree.args.get("limit")
         if isinstance(limit, exp.Limit) and limit.expression.name == "0":
-            return ["LIMIT 0 shows no rows"]
+            return [Reason("LIMIT 0 shows no rows")]
         return self._of_select(tree, depth)
 
-    def _of_parts(self, tree: exp.SetOperation, depth: int) -> list[str]:
+    def _of_parts(self, tree: exp.SetOperation, depth: int) -> list[Reason]:
         parts = {"first": tree.this, "second": tree.expression}
         looked_at = ["first"] if isinstance(tree, exp.Except) else list(parts)
         empty = [name for name in looked_at if self._rows_of(parts[name]) == 0]
-        lines = []
+        found: list[Reason] = []
         for name in empty:
+            said = f"the {name} part of {tree.key.upper()} is empty"
             why = self.of(parts[name], depth + 1) if depth < _MAX_DEPTH else []
-            lines += [f"the {name} part of {tree.key.upper()} is empty: {line}" for line in why]
-            lines += [] if why else [f"the {name} part of {tree.key.upper()} is empty"]
-        if lines or self._rows_of(parts["first"]) is None:
-            return lines
+            found += [reason.after(said) for reason in why] or [Reason(said)]
+        if found or self._rows_of(parts["first"]) is None:
+            return found
         if isinstance(tree, exp.Intersect):
-            return ["both parts of INTERSECT have rows, but none in common"]
+            return [Reason("both parts of INTERSECT have rows, but none in common")]
         if isinstance(tree, exp.Except):
-            return ["every row of the first part of EXCEPT is in the second"]
+            return [Reason("every row of the first part of EXCEPT is in the second")]
         return []
 
     def _rows_of(self, query: exp.Expr) -> int | None:
@@ -93,10 +112,10 @@ class _Explanation:
 
     # --- one SELECT ---------------------------------------------------------------------------------
 
-    def _of_select(self, select: exp.Select, depth: int) -> list[str]:
+    def _of_select(self, select: exp.Select, depth: int) -> list[Reason]:
         select, links, terms = _apart(select)
         if len(terms) > MAX_CONDITIONS:
-            return []
+            return [Reason(f"the statement has {len(terms)} conditions, too many to tell which leave no row")]
         if self._count(select, links) == 0:
             return self._of_from(select, links, depth)
         if not terms:
@@ -104,73 +123,103 @@ class _Explanation:
         passed = self._count(select, [*links, *terms])
         if passed:
             return self._of_groups(select, depth)
-        if passed is None and not self.probe.can_run:
+        if passed is None:
             return []
-        if len(terms) == 1:
-            return [self._alone(select, terms[0], depth)]
-        lines = []
-        for position, term in enumerate(terms):
-            others = [each for at, each in enumerate(terms) if at != position]
-            left = self._count(select, [*links, *others])
-            if left:
-                rows = "1 row passes" if left == 1 else f"{left:,} rows pass"
-                lines.append(
-                    f"without the condition {condition_text(term)}, {rows}{self._instead(select, term, depth)}"
-                )
-        return lines or self._conflicts(select, links, terms, depth)
+        needed = self._needed(select, links, terms)
+        found: list[Reason] = []
+        if len(terms) > 1:
+            # Rows can pass only without one of `needed`: without any other, these still let none pass.
+            for term in needed:
+                others = [each for each in terms if each is not term]
+                left = self._count(select, [*links, *others])
+                if left:
+                    rows = "1 row passes" if left == 1 else f"{left:,} rows pass"
+                    said = f"without the condition {condition_text(term)}, {rows}"
+                    found.append(self._instead(said, select, term, depth))
+        found = found or self._conflicts(select, links, terms, needed, depth)
+        return found or [
+            Reason(f"the {len(terms)} conditions let no row pass; which of them was not found out")
+        ]
 
-    def _count(self, select: exp.Select, terms: list[exp.Expr]) -> int | None:
+    def _count(self, select: exp.Select, terms: Sequence[exp.Expr]) -> int | None:
         return self.probe.number(within(select, [_count()], terms))
 
-    def _alone(self, select: exp.Select, term: exp.Expr, depth: int) -> str:
-        return f"no row passes: {condition_text(term)}{self._instead(select, term, depth)}"
+    def _needed(self, select: exp.Select, links: list[exp.Expr], terms: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """A smallest set of conditions that no row passes, of `terms` that none passes; [] when a probe fails.
+
+        The last condition of the shortest prefix that no row passes is one of them; with it put first, the next is
+        found in the same way. Each takes as many probes as `terms` can be halved.
+        """
+        needed: list[exp.Expr] = []
+        rest = list(terms)
+        while True:
+            if needed and (left := self._count(select, [*links, *needed])) is None:
+                return []
+            if needed and not left:
+                return [each for each in terms if any(each is other for other in needed)]
+            low, high = 1, len(rest)
+            while low < high:
+                middle = (low + high) // 2
+                left = self._count(select, [*links, *needed, *rest[:middle]])
+                if left is None:
+                    return []
+                low, high = (middle + 1, high) if left else (low, middle)
+            needed.append(rest[low - 1])
+            rest = rest[: low - 1]
+            if not rest:
+                return [each for each in terms if any(each is other for other in needed)]
 
     def _conflicts(
-        self, select: exp.Select, links: list[exp.Expr], terms: list[exp.Expr], depth: int
-    ) -> list[str]:
-        """The smallest sets of conditions that no row passes, found by leaving out one after another."""
-        lines: list[str] = []
+        self,
+        select: exp.Select,
+        links: list[exp.Expr],
+        terms: list[exp.Expr],
+        needed: list[exp.Expr],
+        depth: int,
+    ) -> list[Reason]:
+        """Sets of conditions that no row passes: `needed`, and the next among the others until rows pass."""
+        found: list[Reason] = []
         rest = list(terms)
-        while rest and self._count(select, [*links, *rest]) == 0:
-            needed = list(rest)
-            for term in rest:
-                fewer = [each for each in needed if each is not term]
-                if fewer and self._count(select, [*links, *fewer]) == 0:
-                    needed = fewer
+        while needed:
             if len(needed) == 1:
-                lines.append(self._alone(select, needed[0], depth))
+                said = f"no row passes: {condition_text(needed[0])}"
+                found.append(self._instead(said, select, needed[0], depth))
             else:
                 together = " and ".join(condition_text(each) for each in needed)
-                lines.append(f"no row passes {together} together, though each alone lets some pass")
-            rest = [each for each in rest if each not in needed]
-        return lines
+                said = f"no row passes {together} together, though each alone lets some pass"
+                found.append(Reason(next(exclusive(needed), said), tuple(needed)))
+            rest = [each for each in rest if not any(each is other for other in needed)]
+            is_empty = bool(rest) and self._count(select, [*links, *rest]) == 0
+            needed = self._needed(select, links, rest) if is_empty else []
+        return found
 
-    def _instead(self, select: exp.Select, term: exp.Expr, depth: int) -> str:
-        """What an emptied condition could have asked for, as `; …`, or nothing."""
+    def _instead(self, said: str, select: exp.Select, term: exp.Expr, depth: int) -> Reason:
+        """The line about a condition, and what it could have asked for."""
         for query in term.find_all(exp.Select):
             if depth < _MAX_DEPTH and self._rows_of(query) == 0:
-                why = self.of(query, depth + 1)
-                return f"; its subquery is empty{': ' + why[0] if why else ''}"
-        return held_instead(term, select, self.probe)
+                said += "; its subquery is empty"
+                why = self.of(query, depth + 1)[:1]
+                inner = why[0].after(said) if why else Reason(said)
+                return Reason(inner.line, (term, *inner.conditions))
+        return Reason(said + held_instead(term, select, self.probe), (term,))
 
     # --- FROM, GROUP BY, HAVING ---------------------------------------------------------------------
 
-    def _of_from(self, select: exp.Select, links: list[exp.Expr], depth: int) -> list[str]:
+    def _of_from(self, select: exp.Select, links: list[exp.Expr], depth: int) -> list[Reason]:
         """Which table is empty, or from which join on nothing matches."""
         joins = list(select.args.get("joins") or ())
-        lines: list[str] = []
+        found: list[Reason] = []
         for node in [select.args["from_"].this, *(join.this for join in joins)]:
             table = self.catalog.table(node.name) if isinstance(node, exp.Table) else None
             if table is not None and table.rows == 0:
-                lines.append(f"table {table.name!r} is empty")
+                found.append(Reason(f"table {table.name!r} is empty"))
             elif isinstance(node, exp.Subquery) and depth < _MAX_DEPTH and self._rows_of(node.this) == 0:
-                why = self.of(node.this, depth + 1)
-                lines.append(f"the subquery {node.alias} is empty{': ' + why[0] if why else ''}")
+                found.append(self._empty_source(f"the subquery {node.alias} is empty", node.this, depth))
             elif isinstance(node, exp.Table) and depth < _MAX_DEPTH and self._is_empty_name(node):
-                why = self.of(self.probe.named(node.name) or node, depth + 1)
-                lines.append(f"{node.name} is empty{': ' + why[0] if why else ''}")
-        if lines:
-            return lines
+                query = self.probe.named(node.name) or node
+                found.append(self._empty_source(f"{node.name} is empty", query, depth))
+        if found:
+            return found
         reached = {select.args["from_"].this.alias_or_name.casefold()}
         for place, join in enumerate(joins):
             reached.add(join.this.alias_or_name.casefold())
@@ -178,8 +227,12 @@ class _Explanation:
             fewer.set("joins", [each.copy() for each in joins[: place + 1]])
             inside = [each for each in links if sources_used(each) <= reached]
             if self._count(fewer, inside) == 0:
-                return [self._unmatched(join, inside)]
-        return ["the tables have no rows that match each other in the joins"] if joins else []
+                return [Reason(self._unmatched(join, inside))]
+        return [Reason("the tables have no rows that match each other in the joins")] if joins else []
+
+    def _empty_source(self, said: str, query: exp.Expr, depth: int) -> Reason:
+        why = self.of(query, depth + 1)
+        return why[0].after(said) if why else Reason(said)
 
     def _is_empty_name(self, node: exp.Table) -> bool:
         query = self.probe.named(node.name)
@@ -193,7 +246,7 @@ class _Explanation:
         table = join.this.name if isinstance(join.this, exp.Table) else name
         return f"no row of {table} matches in the join{': ' + told if told else ''}"
 
-    def _of_groups(self, select: exp.Select, depth: int) -> list[str]:
+    def _of_groups(self, select: exp.Select, depth: int) -> list[Reason]:
         """Which condition of HAVING no group passes; rows that pass WHERE there are."""
         having = select.args.get("having")
         if having is None:
@@ -201,15 +254,15 @@ class _Explanation:
         terms = list(conjuncts(having.this))
         if self._groups(select, terms) != 0:
             return []
-        lines = []
+        found = []
         for position, term in enumerate(terms):
             others = [each for at, each in enumerate(terms) if at != position]
             left = self._groups(select, others)
             if left:
                 groups = "1 group passes" if left == 1 else f"{left:,} groups pass"
-                told = condition_text(term)
-                lines.append(f"without HAVING {told}, {groups}{self._extreme(select, term, others)}")
-        return lines or ["rows pass WHERE; no group of them passes HAVING"]
+                told = f"without HAVING {condition_text(term)}, {groups}{self._extreme(select, term, others)}"
+                found.append(Reason(told, (term,)))
+        return found or [Reason("rows pass WHERE; no group of them passes HAVING")]
 
     def _grouped(self, select: exp.Select, shown: exp.Expr, terms: list[exp.Expr]) -> exp.Subquery:
         query = within(select, [exp.alias_(shown.copy(), "v", quoted=True)], [])

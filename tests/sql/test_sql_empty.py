@@ -7,7 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sqlrag_dspy.errors import QueryFailed
-from sqlrag_dspy.sql import check, explain_empty, is_empty
+from sqlrag_dspy.sql import check, explain_empty, is_empty, remarks
+from sqlrag_dspy.sql.emptiness import MAX_CONDITIONS
+from sqlrag_dspy.sql.probing import MOST
 from sqlrag_dspy.types import Rows
 
 EMPTY = [
@@ -132,3 +134,94 @@ TERMS = st.sampled_from(
 def test_every_empty_conjunction_is_explained_and_no_other(shop, terms):
     query = check(f"SELECT id FROM person WHERE {' AND '.join(terms)}", shop.catalog)
     assert bool(explain_empty(query, shop.catalog, shop.execute)) == (not shop.execute(query).values)
+
+
+# --- many conditions --------------------------------------------------------------------------------
+
+PASSED = [f"amount < {1000 + n}" for n in range(60)]
+
+
+@pytest.mark.parametrize("place", [0, 17, 59])
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (["status = 'Paid'"], ["without the condition status = 'Paid'", "is 'paid'"]),
+        (["status = 'paid'", "amount > 98.5 AND amount < 10"], ["amount > 98.5", "amount < 10"]),
+        (
+            ["status = 'Paid'", "quantity = 77"],
+            ["no row passes: status = 'Paid'", "no row passes: quantity = 77"],
+        ),
+    ],
+)
+def test_the_conditions_that_matter_are_found_among_many(conditions, told, place, shop):
+    asked = []
+
+    def counting(query):
+        asked.append(query)
+        return shop.execute(query)
+
+    terms = [*PASSED[:place], conditions[0], *PASSED[place:], *conditions[1:]]
+    query = check(f"SELECT id FROM purchase WHERE {' AND '.join(terms)}", shop.catalog)
+    lines = " | ".join(explain_empty(query, shop.catalog, counting))
+    for each in told:
+        assert each in lines
+    assert "amount < 1001" not in lines
+    assert len(asked) <= MOST
+
+
+def test_too_many_conditions_are_said_to_be_too_many(shop):
+    terms = " AND ".join(f"amount > {n}" for n in range(MAX_CONDITIONS + 1))
+    query = check(f"SELECT id FROM purchase WHERE {terms}", shop.catalog)
+    assert explain_empty(query, shop.catalog, shop.execute) == [
+        f"the statement has {MAX_CONDITIONS + 1} conditions, too many to tell which leave no row"
+    ]
+
+
+def test_it_is_said_when_the_probes_do_not_suffice(shop):
+    """Conditions that only together let no row pass: each excludes one row, and to find each takes several probes."""
+    terms = [f"id != {n}" for n in range(1, 120)]
+    query = check(f"SELECT id FROM purchase WHERE {' AND '.join(terms)}", shop.catalog)
+    lines = explain_empty(query, shop.catalog, shop.execute)
+    assert lines
+    assert all(line.startswith(("without the condition", "no row passes", "the 119 cond")) for line in lines)
+
+
+# --- nothing is told twice --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "once"),
+    [
+        ("SELECT id FROM person WHERE city = 'gent'", "Gent"),
+        ("SELECT COUNT(*) FROM person WHERE city = 'Gentt' AND age > 30", "is 'Gent'"),
+        ("SELECT id FROM book WHERE title = 'The Elan Castle'", "Élan"),
+        ("SELECT id FROM purchase WHERE amount > 1000", "runs from"),
+        ("SELECT id FROM purchase WHERE status LIKE '%xyz%'", "holds"),
+        (
+            "SELECT id FROM purchase WHERE person_id IN (SELECT id FROM person WHERE city = 'Utrect')",
+            "'Utrecht'",
+        ),
+        ("SELECT id FROM person WHERE age > 70 AND age < 60 AND city = 'Gent'", "age > 70 and"),
+    ],
+)
+def test_what_emptied_it_is_told_once(statement, once, shop):
+    query = check(statement, shop.catalog)
+    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    assert why
+    assert " | ".join([*advice, *why]).count(once) == 1, [*advice, *why]
+
+
+def test_advice_on_other_conditions_stays(shop):
+    """A branch of OR takes no row away, so only the lint tells of it; and a result with rows has no reasons."""
+    query = check("SELECT id FROM person WHERE city IN ('Gent', 'Utrect')", shop.catalog)
+    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    assert why == []
+    assert any("Utrecht" in each for each in advice)
+    query = check(
+        "SELECT id FROM person WHERE age > 99 "
+        "AND id IN (SELECT person_id FROM purchase WHERE status = 'Paid' OR id = 1)",
+        shop.catalog,
+    )
+    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    assert any("age > 99" in each for each in why)
+    assert any("'paid'" in each for each in advice)

@@ -7,8 +7,10 @@ the data, when a function to run checked SQL is passed in, and say nothing where
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
+
+from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking import resolved
@@ -25,7 +27,7 @@ from sqlrag_dspy.sql.linting.null_order import null_order
 from sqlrag_dspy.sql.linting.null_rows import negation, not_in
 from sqlrag_dspy.sql.linting.out_of_range import out_of_range
 from sqlrag_dspy.sql.linting.spelling import fold, nearest_stored, spelling, stored_spelling
-from sqlrag_dspy.sql.linting.statement import Notice, Rule, Statement
+from sqlrag_dspy.sql.linting.statement import NoRow, Notice, Rule, Statement
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
@@ -77,14 +79,16 @@ def lint(
     run: Callable[[CheckedSql], Rows] | None = None,
     *,
     limit: int = 1000,
+    told: Sequence[exp.Expr] = (),
 ) -> tuple[str, ...]:
     """Advice on a checked query, most serious first, each once; () when nothing looks wrong.
 
     What is only a note begins with `note: `.
 
-    `run` executes a checked query, and `limit` is what `check` was given; see `notices`.
+    `run` executes a checked query, and `limit` is what `check` was given; see `notices`, also for
+    `told`.
     """
-    found = notices(query, catalog, run, limit=limit)
+    found = notices(query, catalog, run, limit=limit, told=told)
     return tuple(dict.fromkeys(f"note: {each.advice}" if each.is_note else each.advice for each in found))
 
 
@@ -108,11 +112,13 @@ def notices(
     run: Callable[[CheckedSql], Rows] | None = None,
     *,
     limit: int = 1000,
+    told: Sequence[exp.Expr] = (),
 ) -> tuple[Notice, ...]:
     """What each lint says of a checked query, in the order of LINTS.
 
     With `run`, suspicions are looked up: some forty short queries at most, none more after one ran out of time.
     Without it ties are not seen, and missing values are told as the profile suspects them.
+    `told`: conditions of which the reader learns elsewhere that no row passes them; that is not said again.
     """
     try:
         tree, _ = resolved(query.text, catalog, dialect="duckdb")
@@ -125,6 +131,7 @@ def notices(
     found: list[Notice] = []
     for name, rule in LINTS:
         given = list(dict.fromkeys(islice(rule(statement), MANY)))
+        given = [each for each in given if not (isinstance(each, NoRow) and each.is_about(told))]
         found += [Notice(name, advice, name in NOTES) for advice in given[:SHOWN]]
         if (left := len(given) - SHOWN) > 0:
             more = f"{left} or more" if len(given) == MANY else str(left)

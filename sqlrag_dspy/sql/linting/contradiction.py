@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from sqlglot import exp
@@ -23,7 +23,7 @@ def contradiction(statement: Statement) -> Iterator[str]:
         yield from _with_itself(select)
         having = select.args.get("having")
         terms = terms_of(select) + (list(conjuncts(having.this)) if having is not None else [])
-        yield from _exclusive(terms)
+        yield from exclusive(terms)
         for node in select.find_all(exp.Or):
             if own(node, select) and not isinstance(node.parent, exp.Or):
                 yield from _exhaustive(node)
@@ -48,7 +48,7 @@ def _with_itself(select: exp.Select) -> Iterator[str]:
             yield f"{name} is compared with itself, which is {holds} true; compare it with another column or a value"
 
 
-def _exclusive(terms: list[exp.Expr]) -> Iterator[str]:
+def exclusive(terms: Sequence[exp.Expr]) -> Iterator[str]:
     """Bounds on one thing of which no value satisfies all."""
     together: dict[str, list[Bound]] = {}
     for term in terms:
@@ -64,7 +64,7 @@ def _exclusive(terms: list[exp.Expr]) -> Iterator[str]:
                 break
 
 
-def _is_reversed(terms: list[exp.Expr], bound: Bound) -> bool:
+def _is_reversed(terms: Sequence[exp.Expr], bound: Bound) -> bool:
     """Whether the bound comes from a BETWEEN that excludes itself."""
     for term in terms:
         if isinstance(between := bare(term), exp.Between):

@@ -13,6 +13,7 @@ from sqlrag_dspy.sql.linting.absence import may_lack, stored_null
 from sqlrag_dspy.sql.linting.bounds import Bound, Scalar, bounds, is_less, moment, shown_value, stated
 from sqlrag_dspy.sql.linting.spelling import fold, is_caseless, literals, stored_spelling, stored_texts
 from sqlrag_dspy.sql.linting.statement import (
+    NoRow,
     Statement,
     field_with_column,
     is_table,
@@ -50,7 +51,7 @@ def _texts(statement: Statement) -> Iterator[str]:
         if text in stored or (is_open and fold(text) in map(fold, stored)):
             continue
         if stored_spelling(text, column) is None:
-            yield f"no row has {said(found)} = {text!r}{_holds(stored)}"
+            yield NoRow.of(node, f"no row has {said(found)} = {text!r}{_holds(stored)}")
 
 
 def _holds(stored: list[str]) -> str:
@@ -78,7 +79,7 @@ def _patterns(tree: exp.Expr) -> Iterator[str]:
         meant = next((each for each in stored if matches(fold(pattern), fold(each), exact=False)), None)
         meant = meant or stored_spelling(pattern.strip("%_"), column)
         told = f"; the stored value is {meant!r}" if meant is not None else _holds(stored)
-        yield f"no row has {said(found)} LIKE {pattern!r}{told}"
+        yield NoRow.of(node, f"no row has {said(found)} LIKE {pattern!r}{told}")
 
 
 def matches(pattern: str, text: str, *, exact: bool) -> bool:
@@ -99,7 +100,7 @@ def _ranges(select: exp.Select) -> Iterator[str]:
         never = _never_any(term)
         found = bounds(term)
         if never is not None:
-            yield never
+            yield NoRow.of(term, never)
         elif len(found) == 1 and sum(each.place == found[0].place for each in everywhere) == 1:
             always = _always(found[0])
             if always is not None:

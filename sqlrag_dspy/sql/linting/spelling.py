@@ -11,7 +11,7 @@ from sqlrag_dspy.sql.advice import nearest
 from sqlrag_dspy.sql.comparing import bare, ignores_case, string
 from sqlrag_dspy.sql.dates import call
 from sqlrag_dspy.sql.kinds import Field, function_name
-from sqlrag_dspy.sql.linting.statement import Statement, field_with_column, said
+from sqlrag_dspy.sql.linting.statement import NoRow, Statement, field_with_column, said
 from sqlrag_dspy.sql.probing import Probe, first
 from sqlrag_dspy.types import Column
 
@@ -95,7 +95,8 @@ def spelling(statement: Statement) -> Iterator[str]:
         else:
             meant = _probed(statement, found, text, is_open)
         if meant is not None:
-            yield f"no row has {said(found)} = {text!r}; the stored value is {meant!r}"
+            told = f"no row has {said(found)} = {text!r}; the stored value is {meant!r}"
+            yield NoRow.of(node, told)
 
 
 def _case_missed(node: exp.Expr, text: str) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sqlglot import exp
 
@@ -25,6 +26,29 @@ class Notice:
     lint: str
     advice: str
     is_note: bool = False
+
+
+class NoRow(str):
+    """Advice that says no more than that no row satisfies `condition`, and what is stored instead."""
+
+    __slots__ = ("condition",)
+
+    condition: exp.Expr
+
+    @classmethod
+    def of(cls, condition: exp.Expr, advice: str) -> Self:
+        """The advice about that condition, a node of the statement's tree."""
+        made = cls(advice)
+        made.condition = condition
+        return made
+
+    def is_about(self, conditions: Sequence[exp.Expr]) -> bool:
+        """Whether it is one of these conditions or a part of one, not counting those of subqueries."""
+        return any(
+            node == self.condition
+            for each in conditions
+            for node in each.walk(prune=lambda node: isinstance(node, exp.Query))
+        )
 
 
 @dataclass(frozen=True)
