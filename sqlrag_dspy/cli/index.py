@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,22 @@ def once(
 
 
 def sync(database: Database, screen: Screen, *, rebuild: bool = False) -> SyncReport:
-    """Syncs with a progress bar where somebody looks on."""
+    """Syncs with a progress bar where somebody looks on, and elsewhere with a line when rows are first read."""
     with screen.progress("indexing rows") as progress:
-        return database.sync(rebuild=rebuild, progress=progress)
+        return database.sync(rebuild=rebuild, progress=progress or beginning(screen))
+
+
+def beginning(screen: Screen) -> Callable[[int, int], None]:
+    """Progress that says once that work has begun, and on how much."""
+    is_told = False
+
+    def tell(done: int, total: int) -> None:
+        nonlocal is_told
+        if not is_told:
+            is_told = True
+            screen.note(f"indexing {total} rows")
+
+    return tell
 
 
 def told(report: SyncReport) -> str:

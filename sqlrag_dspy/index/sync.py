@@ -18,6 +18,7 @@ from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import lexical, store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.lending import Lender
+from sqlrag_dspy.index.origin import claim
 from sqlrag_dspy.index.table_sync import TableSync, Totals
 from sqlrag_dspy.types import RowReader, Table
 
@@ -49,14 +50,16 @@ def sync(
     lender: Path | None = None,
     patience: float = 0.0,
     state: str | None = None,
+    origin: Path | None = None,
 ) -> SyncReport:
     """Brings the index in `store_path` up to date with the rows of `tables`; other tables leave it.
 
     `progress` is called with (rows read, rows expected). Texts that the store `lender` holds too are not embedded
     again. `patience`: seconds to wait for another process that is writing. `state` names the
-    state of the source: a table that was synced in that state is not read. A changed key, text column or
-    embedder rebuilds the table. Raises IndexUnusable when two rows share a key, another process is writing, or
-    the folder or the index is broken; the previous generation then still serves.
+    state of the source: a table that was synced in that state is not read. `origin` is the database file. A changed
+    key, text column or embedder rebuilds the table. Raises IndexUnusable when two rows share a key, another process
+    is writing, the folder holds the index of another `origin` (not with `rebuild`), or the folder or the index is
+    broken; the previous generation then still serves.
     """
     begun = time.perf_counter()
     encoders = [find_embedder(name, embed_functions) for name in dict.fromkeys(embedders)]
@@ -66,6 +69,9 @@ def sync(
         connection = _open(store_path, rebuild)
         written: list[Path] = []
         try:
+            is_claimed = origin is not None and claim(
+                connection, store_path, origin, tables, is_replaced=rebuild
+            )
             totals = _sync_tables(
                 connection, store_path, reader, tables, encoders, rebuild, progress, written, lender, state
             )
@@ -73,7 +79,7 @@ def sync(
             if totals.is_dirty:
                 generation += 1
                 store.set_meta(connection, "generation", generation)
-            if totals.is_dirty or totals.is_noted or state != store.meta(connection, "state"):
+            if totals.is_dirty or totals.is_noted or is_claimed or state != store.meta(connection, "state"):
                 store.set_meta(connection, "state", state)
                 connection.execute("COMMIT")
             else:

@@ -229,6 +229,7 @@ class Database:
             self.store, self.source, self.text_tables, self.settings.embedder,
             rebuild=rebuild, progress=progress, embed_functions=embed_functions(self.settings),
             lender=self.lender, patience=PATIENCE if self.policy is not None else 0.0, state=state,
+            origin=self.source.place.path,
         )  # fmt: skip
         if rebuild or not self._has_values(stamp):
             self.values(refresh=True)

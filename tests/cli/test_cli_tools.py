@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -280,3 +282,23 @@ def test_what_is_quietly_wrong_is_told(sqlrag, stories, statement, told):
         assert [each in warning for warning in warnings] == [True]
         assert each in shown
     assert "warning: note:" not in shown
+
+
+def test_a_store_of_another_database_is_refused(sqlrag, indexed, tmp_path):
+    config = Path("sqlrag.toml").read_text(encoding="utf-8")
+    with closing(sqlite3.connect("other.db")) as connection, connection:
+        connection.execute("CREATE TABLE memo(id INTEGER PRIMARY KEY, body TEXT)")
+        text = "The heron waited at the weir until the evening came and the anglers went home. " * 4
+        connection.execute("INSERT INTO memo VALUES (1, ?)", (text,))
+    Path("other.toml").write_text('source = "other.db"\n[tables.memo]\ntext = ["body"]\n', encoding="utf-8")
+    sqlrag("index", "--config", "other.toml").refused("holds the index of", "other.db", "--rebuild")
+    assert sqlrag("index", "--json").json["added"] == 0
+    assert Path("sqlrag.toml").read_text(encoding="utf-8") == config
+
+
+def test_on_a_pipe_indexing_says_what_it_begins(sqlrag, stories):
+    begun = sqlrag("index")
+    assert begun.err == "indexing 5 rows\n"
+    assert begun.out.count("\n") == 1
+    assert sqlrag("index", "--rebuild", "--quiet").err == ""
+    assert sqlrag("index", "--rebuild", "--json").err == ""

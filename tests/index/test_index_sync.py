@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -400,3 +401,80 @@ def test_a_patient_writer_waits(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert not waiting.done()
     assert waiting.result(timeout=30) == 1
+
+
+# --- whose index it is ------------------------------------------------------------------------------
+
+
+def sync_from(
+    store: Path, origin: Path | None, tables: Sequence[Table] = (), *, rebuild: bool = False
+) -> SyncReport:
+    reader = notes(note(1, "About the red kite."), note(2, "About the river."))
+    return sync(
+        store,
+        reader,
+        tables or [notes_table()],
+        TOY,
+        rebuild=rebuild,
+        embed_functions={"toy": ToyEmbedder()},
+        origin=origin,
+    )
+
+
+@pytest.mark.parametrize("rows", [[notes_table()], []])
+def test_the_index_of_another_database_is_not_thrown_away(tmp_path: Path, rows: list[Table]) -> None:
+    store, one, two = tmp_path / "store", tmp_path / "one.db", tmp_path / "two.db"
+    one.touch()
+    two.touch()
+    sync_from(store, one)
+    reader = notes(note(1, "About something else."))
+    with pytest.raises(IndexUnusable) as told:
+        sync(store, reader, rows, TOY, embed_functions={"toy": ToyEmbedder()}, origin=two)
+    for part in (str(store), str(one), str(two), "set 'store'", "--rebuild"):
+        assert part in str(told.value)
+    assert counts(sync_from(store, one)) == (2, 0, 0, 0)
+    assert counts(sync_from(store, two, rebuild=True))[1] == 2
+    assert counts(sync_from(store, two)) == (2, 0, 0, 0)
+    with pytest.raises(IndexUnusable):
+        sync_from(store, one)
+
+
+def test_a_database_that_was_moved_copied_or_linked_keeps_its_index(tmp_path: Path) -> None:
+    store, old, new = tmp_path / "store", tmp_path / "old.db", tmp_path / "new.db"
+    old.touch()
+    sync_from(store, old)
+    old.rename(new)
+    assert counts(sync_from(store, new)) == (2, 0, 0, 0)
+    shutil.copytree(tmp_path, tmp_path.with_name("copied"))
+    copied = tmp_path.with_name("copied")
+    assert counts(sync_from(copied / "store", copied / "new.db")) == (2, 0, 0, 0)
+    link = tmp_path / "link.db"
+    link.symlink_to(new)
+    assert counts(sync_from(store, link)) == (2, 0, 0, 0)
+    new.unlink()
+    link.unlink()
+    other = tmp_path / "other.db"
+    other.touch()
+    with pytest.raises(IndexUnusable, match="link"):
+        sync(store, notes(), [letters_table()], TOY, embed_functions={"toy": ToyEmbedder()}, origin=other)
+
+
+def test_an_index_that_names_no_database_is_taken_over_by_one_with_its_tables(tmp_path: Path) -> None:
+    sync_from(tmp_path, None)
+    with pytest.raises(IndexUnusable, match="another database, with notes"):
+        sync(
+            tmp_path,
+            notes(),
+            [letters_table()],
+            TOY,
+            embed_functions={"toy": ToyEmbedder()},
+            origin=tmp_path / "x",
+        )
+    assert counts(sync_from(tmp_path, tmp_path / "x")) == (2, 0, 0, 0)
+    # A table that its own database lost leaves the index, as ever.
+    assert (
+        sync(
+            tmp_path, notes(), [], TOY, embed_functions={"toy": ToyEmbedder()}, origin=tmp_path / "x"
+        ).deleted
+        == 2
+    )
