@@ -18,8 +18,8 @@ from sqlrag_dspy.program.prompt import can_ask, note_failure
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
 
-AGAIN = 0.7
-"""Temperature of the second try: the first reply would only come again."""
+AGAIN = 1.0
+"""Temperature of the second try: the first reply would only come again. Models that reason take no other."""
 
 
 def ask(
@@ -67,4 +67,5 @@ def _twice(stage: Callable[..., Any], inquiry: Inquiry, inputs: dict[str, Any]) 
             raise
     lm = dspy.settings.lm
     again = f"{lm.kwargs.get('rollout_id') or ''}again" if hasattr(lm, "kwargs") else "again"
-    return stage(**inputs, config={"temperature": AGAIN, "rollout_id": again})
+    config = {**inputs.get("config", {}), "temperature": AGAIN, "rollout_id": again}
+    return stage(**{**inputs, "config": config})
