@@ -19,13 +19,14 @@ from weakref import WeakValueDictionary
 
 from dspy import lm15
 
+from sqlrag_dspy.lm.gguf_header import MAGIC, fault
+
 PROVIDER = "gguf"
 INSTALL = "pip install xllamacpp"
 CONTEXT = 8192
 """Tokens of prompt and answer together: twice what the program's budgets fill."""
 SECONDS = 60.0
 THREADS = 2
-_MAGIC = b"GGUF"
 _BATCH = 256
 """Tokens read between two looks at the clock: some seconds on a slow machine."""
 _KEPT = 256
@@ -47,19 +48,22 @@ class ModelFile:
     threads: int = THREADS
 
     def check(self) -> None:
-        """Raises ConfigurationError, saying what to do, unless the file is there and looks like a model."""
+        """Raises ConfigurationError, saying what to do, unless the file is there and as whole as its header says."""
         path = Path(self.path)
         try:
             with path.open("rb") as file:
-                start = file.read(len(_MAGIC))
+                start = file.read(len(MAGIC))
+            wrong = fault(path) if start == MAGIC else None
         except FileNotFoundError as error:
             raise _unusable(f"no model file {path}; put it there, or correct lm") from error
         except OSError as error:
             raise _unusable(f"the model file {path} cannot be read ({error.strerror})") from error
-        if start != _MAGIC:
+        if start != MAGIC:
             raise _unusable(
                 f"{path} is not a GGUF file; name one (a model in another form must be converted first)"
             )
+        if wrong is not None:
+            raise _unusable(f"{path} cannot be loaded: {wrong}; fetch the file again")
 
 
 class Model:

@@ -77,3 +77,15 @@ def test_prompts_of_another_version_are_told(sqlrag, program):
     outcome = sqlrag("doctor", "--json")
     assert outcome.code == 0
     assert "BuildSql" in found(outcome)["program", "warn"]
+
+
+def test_a_model_file_that_is_cut_short_is_told(sqlrag, program, monkeypatch):
+    (program / "cut.gguf").write_bytes(b"GGUF\x03\x00\x00\x00\x02")
+    monkeypatch.setenv("SQLRAG_LM", "gguf:cut.gguf")
+    outcome = sqlrag("doctor", "--json")
+    assert outcome.code == 1
+    told = found(outcome)["model", "fail"]
+    assert "cut.gguf" in told
+    assert "cut short" in told
+    assert "fetch the file again" in told
+    sqlrag("ask", "how many stories are there").refused("cut.gguf", "cut short")
