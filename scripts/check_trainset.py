@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.learn import checks, labels
 from sqlrag_dspy.learn.databases import check_databases, open_trainset
 from sqlrag_dspy.settings import Settings
@@ -53,4 +54,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SqlRagError as error:
+        sys.exit(str(error))

@@ -9,19 +9,22 @@ Every label is read as `sqlrag compile` reads it, so a broken line is named and 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from pathlib import Path
 
+from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.learn import labels
 from sqlrag_dspy.types import ROUTES
 
+TRAINSETS = Path(__file__).resolve().parents[1] / "trainsets"
 LANGUAGES = ("en", "es", "nl")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    folders = parser.parse_args().folders or sorted(Path("trainsets").iterdir())
+    folders = parser.parse_args().folders or sorted(TRAINSETS.glob("*/"))
     files = [
         folder / f"{split}.jsonl"
         for folder in folders
@@ -55,4 +58,7 @@ def count(wanted: list[labels.Label]) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SqlRagError as error:
+        sys.exit(str(error))

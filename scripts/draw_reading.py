@@ -19,6 +19,8 @@ from sqlrag_dspy.learn import labels
 
 ASKED = ("id", "database", "question")
 
+TRAINSETS = Path(__file__).resolve().parents[1] / "trainsets"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -28,7 +30,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     drawn = []
-    for schema in sorted(Path("trainsets").glob("*/schema.sql")):
+    for schema in sorted(TRAINSETS.glob("*/schema.sql")):
         found = [label for file in labels.files(schema.parent) for label in labels.read(file)]
         rng = random.Random(f"{given.seed} {schema.parent.name}")
         drawn += rng.sample(found, round(given.share * len(found)))

@@ -39,6 +39,8 @@ EXTRA = (
     "segment", "deleted_flag", "import_file", "review_date", "sequence_no",
 )  # fmt: skip
 
+TRAINSETS = Path(__file__).resolve().parents[1] / "trainsets"
+
 
 @dataclass
 class Columns:
@@ -184,7 +186,7 @@ def widen(
     right = [table for path in sources for table in tables_of(path)]
     with tempfile.TemporaryDirectory() as place:
         built = []
-        for folder in sorted(path.parent for path in Path("trainsets").glob("*/schema.sql")):
+        for folder in sorted(path.parent for path in TRAINSETS.glob("*/schema.sql")):
             path = Path(place) / f"{folder.name}.db"
             if folder.name not in {source.stem for source in sources}:
                 build(folder, path)

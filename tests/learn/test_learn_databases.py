@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -163,3 +166,40 @@ def test_the_error_of_a_missing_variable_is_the_sources(folder):
     (folder / "source.toml").write_text('source = "sqlite:///${NO_SUCH_VARIABLE_OF_OURS}"')
     with pytest.raises(SourceError):
         open_trainset(folder, Settings())
+
+
+# --- from the shell ---------------------------------------------------------------------------------
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def script(name, *argv, cwd):
+    ran = subprocess.run(
+        [sys.executable, str(SCRIPTS / name), *map(str, argv)], cwd=cwd, capture_output=True, text=True
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def test_a_database_is_built_from_any_folder(tmp_path, folder):
+    assert script("build_database.py", "tickets", "t.db", cwd=tmp_path) == (0, "", "")
+    assert script("build_database.py", folder, "wells.db", cwd=tmp_path) == (0, "", "")
+    with sqlite3.connect(tmp_path / "wells.db") as connection:
+        assert connection.execute("SELECT count(*) FROM wells").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    ("name", "argv", "told"),
+    [
+        ("build_database.py", ["nowhere", "x.db"], "no trainset nowhere"),
+        ("build_database.py", [".", "x.db"], "source.toml"),
+        ("check_trainset.py", ["nowhere"], "nowhere"),
+        ("count_labels.py", ["broken"], "broken"),
+    ],
+)
+def test_what_a_script_cannot_do_is_said_in_one_line(tmp_path, name, argv, told):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "train.jsonl").write_text("no label\n")
+    code, _, err = script(name, *argv, cwd=tmp_path)
+    assert code == 1
+    assert err.count("\n") == 1, err
+    assert told in err
