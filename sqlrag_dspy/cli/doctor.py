@@ -226,5 +226,9 @@ def model(settings: Settings) -> Check:
         from sqlrag_dspy import lm
 
         lm.connect(name)
-        told = "the file is there and whole (not loaded)" if name.startswith("gguf:") else "a key is set (not called)"
+        told = (
+            "the file is there and whole (not loaded)"
+            if name.startswith("gguf:")
+            else "a key is set (not called)"
+        )
         yield Finding("model", "ok", f"{name}: {told}")
