@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlrag_dspy.cli.markup import read
 from sqlrag_dspy.cli.output import NOTE, Screen, one_line
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def show(answer: Answer, screen: Screen, *, is_traced: bool = False) -> None:
     """The answer, then dim lines of how it came about, then warnings. With --quiet the answer alone."""
     if is_traced:
         trace(answer, screen)
-    screen.text(answer.answer or answer.error or "")
+    screen.text(read(answer) or answer.error or "")
     if screen.is_quiet:
         return
     screen.text()
