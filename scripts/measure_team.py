@@ -179,7 +179,7 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         limit = arguments.parts if is_part else arguments.limit
         # By database, so that the model has read the schema; rephrasings apart, so that none is told before.
         wanted = sorted(cases[:limit], key=lambda case: case["db_id"])
-        version = hashlib.sha256(f"{model} {code(variant)}".encode()).hexdigest()[:12]
+        version = hashlib.sha256(f"{model} {code(variant)} {arguments.recall}".encode()).hexdigest()[:12]
         missing = [case for case in wanted if (case["id"], variant, version) not in done]
         if engine is not None:
             engine.recalls = is_part or arguments.recall
