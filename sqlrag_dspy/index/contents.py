@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.index import store
+from sqlrag_dspy.index.postings import read_lengths
 from sqlrag_dspy.types import Key
 
 Ids = NDArray[np.int64]
@@ -25,7 +26,10 @@ _TYPES = {
     "chunk_column": np.int16,
     "chunk_start": np.int32,
     "chunk_end": np.int32,
+    "chunk_words": np.int32,
 }
+_OPTIONAL = {"int_keys", "chunk_words"}
+"""Arrays that a table may lack, or an earlier version did not keep."""
 _CHUNK = np.dtype([(name, np.int64) for name in ("row", "col", "start", "end", "dead")])
 FEW_ROWS = 20_000
 """Rows whose keys are read all at once, since that takes a moment only."""
@@ -48,6 +52,7 @@ class Contents:
         self._table_id = table_id
         self.row_ids = arrays["row_ids"]
         self._int_keys = arrays.get("int_keys")
+        self._words = arrays.get("chunk_words")
         self.chunk_row = arrays["chunk_row"]
         self._column, self._start, self._end = (
             arrays[name] for name in ("chunk_column", "chunk_start", "chunk_end")
@@ -62,6 +67,11 @@ class Contents:
         return int(self._column[chunk]), int(self._start[chunk]), int(self._end[chunk])
 
     # --- chunks ---
+
+    @cached_property
+    def chunk_words(self) -> NDArray[np.signedinteger]:
+        """How many words each chunk has, its row's short texts and filter values included."""
+        return read_lengths(self._connection, self._table_id) if self._words is None else self._words
 
     @cached_property
     def live_chunks(self) -> Ids:
@@ -218,7 +228,7 @@ def _unpack(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[
         (table_id, _vector_file(connection, table_id)),
     )
     arrays = {name: np.frombuffer(content, dtype=_TYPES[name]) for name, content in found if name in _TYPES}
-    return arrays if _TYPES.keys() - {"int_keys"} <= arrays.keys() else None
+    return arrays if _TYPES.keys() - _OPTIONAL <= arrays.keys() else None
 
 
 def _gather(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[np.signedinteger]]:
@@ -238,6 +248,7 @@ def _gather(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[
         "chunk_column": chunks["col"].astype(np.int16),
         "chunk_start": chunks["start"].astype(np.int32),
         "chunk_end": chunks["end"].astype(np.int32),
+        "chunk_words": read_lengths(connection, table_id),
     }
     is_live = chunks["dead"] == 0
     order = np.argsort(row_ids)

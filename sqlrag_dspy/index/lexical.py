@@ -13,7 +13,6 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from math import log
 
@@ -21,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.index.language import STOP_WORDS
-from sqlrag_dspy.index.spelling import ALIKE_INSIDE, TOKENIZER, Chunks, Vocabulary
+from sqlrag_dspy.index.postings import Ids, PostingLists, Scores
+from sqlrag_dspy.index.spelling import ALIKE_INSIDE, TOKENIZER, Vocabulary
 
 WEIGHTS = (1.0, 1.0, 1.0)
 """How much a hit counts in the chunk itself, in its row's short texts, in its row's filter values."""
@@ -43,7 +43,7 @@ ALIKE = 0.75
 ALIKE_ABROAD = 0.87
 """The same where only a slip can be meant: of a name in a foreign question, or of a word that there is."""
 RARE = 3
-"""Chunks that hold a word, at most, for its absence from a selection to look like a slip."""
+"""Ids that hold a word, at most, for its absence from a selection to look like a slip."""
 
 
 def normalise(text: str) -> str:
@@ -55,7 +55,7 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the question: what matches it in FTS5, its rarity, and whether it had to be guessed."""
+    """A word of the question: what matches it, its rarity, and whether it had to be guessed."""
 
     word: str
     expressions: tuple[str, ...]
@@ -68,7 +68,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Matches:
-    """Chunks that hold words of the question: id -> BM25 (positive), beside what the question could score.
+    """Ids that hold words of the question: id -> BM25 (positive), beside what the question could score.
 
     `mass` is the idf of all its words, those that no document has included.
     """
@@ -113,22 +113,25 @@ class WordIndex:
     """The word index of one table, for reading. Not for two threads at once: `Index` holds a lock."""
 
     def __init__(
-        self, connection: sqlite3.Connection, table_id: int, chunks: int, ignored: Sequence[str]
+        self,
+        connection: sqlite3.Connection,
+        table_id: int,
+        chunks: int,
+        ignored: Sequence[str],
+        lengths: NDArray[np.signedinteger],
     ) -> None:
-        self._connection = connection
-        self._table_id = table_id
+        """`chunks`: how many are live; `lengths`: words of each chunk, by id."""
         self._chunks = chunks
         self._ignored = frozenset(ignored)
-        self._vocabulary = Vocabulary(connection, table_id)
+        self._postings = PostingLists(connection, table_id, lengths)
+        self._vocabulary = Vocabulary(connection, table_id, self._postings)
         self._stem = self._vocabulary.stem
         self._count = self._vocabulary.count
 
     def _idf(self, count: int) -> float:
         return log(1 + (self._chunks - count + 0.5) / (count + 0.5))
 
-    def terms(
-        self, text: str, *, is_foreign: bool = False, allowed: Chunks | None = None
-    ) -> tuple[Term, ...]:
+    def terms(self, text: str, *, is_foreign: bool = False, allowed: Ids | None = None) -> tuple[Term, ...]:
         """The words of a question that may tell documents apart, each with what to match for it.
 
         A word that `allowed` chunks lack (when they are few enough to ask) is widened to what they have instead.
@@ -171,7 +174,7 @@ class WordIndex:
         return tuple(found)
 
     def _joined(
-        self, stem: str, words: Sequence[str], halves: Sequence[int], is_name: bool, allowed: Chunks | None
+        self, stem: str, words: Sequence[str], halves: Sequence[int], is_name: bool, allowed: Ids | None
     ) -> tuple[list[str], float, list[int]]:
         """What two neighbouring words may be that were split from one: stems, how like the nearest is, and
         which of the halves have no meaning of their own."""
@@ -191,10 +194,10 @@ class WordIndex:
         near = [stem] if self._count(stem) else self._vocabulary.near(stem, ALIKE_ABROAD) if is_name else []
         return near, 1.0, unknown
 
-    def _likeness_inside(self, stem: str, allowed: Chunks) -> float:
+    def _likeness_inside(self, stem: str, allowed: Ids) -> float:
         return self._vocabulary.near_inside(stem, ALIKE_INSIDE, allowed)[1]
 
-    def _term(self, word: str, stem: str, alike: float, allowed: Chunks | None) -> Term:
+    def _term(self, word: str, stem: str, alike: float, allowed: Ids | None) -> Term:
         """What to match for one word: itself, or what it may have meant."""
         count = self._count(stem)
         if allowed is not None and count <= RARE:
@@ -227,47 +230,30 @@ class WordIndex:
                 return word[:at], word[at:]
         return None
 
-    @cached_property
-    def _is_allowed(self) -> NDArray[np.uint8]:
-        """One for every chunk id that may match, which SQL asks for as `is_allowed_N(rowid)`.
-
-        Indexing bytes is the cheapest test that SQLite can call: no table of ids is filled.
-        """
-        found = self._connection.execute(f"SELECT max(id) FROM words_{self._table_id}_docsize").fetchone()[0]
-        flags = bytearray(0 if found is None else int(found) + 1)
-        self._connection.create_function(f"is_allowed_{self._table_id}", 1, flags.__getitem__)
-        return np.frombuffer(flags, dtype=np.uint8)
-
-    def match(
-        self, terms: Sequence[Term], allowed: NDArray[np.int64] | None, limit: int | None = None
-    ) -> Matches:
-        """Chunks that hold any of the terms, of the allowed ids (all when None), by BM25 over the whole table.
+    def match(self, terms: Sequence[Term], allowed: Ids | None, limit: int | None = None) -> Matches:
+        """Ids that hold any of the terms, of the allowed ids, ascending (all when None), by BM25 over the whole
+        table.
 
         With `limit`, of all or of many allowed chunks only the best `limit`.
         """
         terms = sorted(terms, key=lambda term: -term.idf)[:_MOST_TERMS]
         mass = sum(term.idf for term in terms)
-        if not terms or (allowed is not None and not len(allowed)):
-            return Matches({}, tuple(terms), mass)
-        name = f"words_{self._table_id}"
-        weights = ", ".join(map(str, WEIGHTS))
-        query = f"SELECT rowid, -bm25({name}, {weights}) FROM {name} WHERE {name} MATCH ?"
-        is_broad = allowed is None or len(allowed) > _MANY
-        if allowed is not None and is_broad:
-            flags = self._is_allowed
-            flags[:] = 0
-            flags[allowed[allowed < len(flags)]] = 1
-            query += f" AND is_allowed_{self._table_id}(rowid)"
-        elif allowed is not None:
-            self._vocabulary.allow(allowed)
-            # The plus keeps SQLite from running the match once for every allowed id.
-            query += f" AND +rowid IN (SELECT id FROM {self._vocabulary.allowed})"
-        if is_broad and limit is not None:
-            query += f" ORDER BY bm25({name}, {weights}) LIMIT {int(limit)}"
         scores: dict[int, float] = {}
         for weight in dict.fromkeys(term.weight for term in terms):
             alike = (term.expressions for term in terms if term.weight == weight)
-            expressions = dict.fromkeys(chain.from_iterable(alike))
-            for id_, score in self._connection.execute(query, (" OR ".join(expressions),)):
-                scores[id_] = scores.get(id_, 0.0) + weight * float(score)
+            phrases = map(self._vocabulary.tokens, dict.fromkeys(chain.from_iterable(alike)))
+            ids, found = self._postings.score(list(phrases), allowed)
+            if limit is not None and (allowed is None or len(allowed) > _MANY):
+                ids, found = _best(ids, found, limit)
+            for id_, score in zip(ids.tolist(), found.tolist()):
+                scores[id_] = scores.get(id_, 0.0) + weight * score
         return Matches(scores, tuple(terms), mass)
+
+
+def _best(ids: Ids, scores: Scores, count: int) -> tuple[Ids, Scores]:
+    """The `count` best, best first; of equal ones the lower ids."""
+    if len(ids) > count:
+        is_near = scores >= np.partition(scores, -count)[-count]
+        ids, scores = ids[is_near], scores[is_near]
+    order = np.lexsort((ids, -scores))[:count]
+    return ids[order], scores[order]

@@ -133,7 +133,8 @@ class TableIndex:
     @cached_property
     def _words(self) -> WordIndex:
         ignored = [self.spec.name.casefold(), self.spec.name.casefold().removesuffix("s")]
-        return WordIndex(self._connection, self._id, max(1, len(self.contents.live_chunks)), ignored)
+        chunks = max(1, len(self.contents.live_chunks))
+        return WordIndex(self._connection, self._id, chunks, ignored, self.contents.chunk_words)
 
     def select(
         self, allowed: Collection[Key] | None, filters: Mapping[str, Value | Sequence[Value]]

@@ -71,14 +71,17 @@ class Selector:
             )
         number = self._spec.filters.index(column)
         found = [self._equal(number, self._typed(column, value)) for value in alternatives(values)]
+        if len(found) == 1:
+            return found[0]
         return np.unique(np.concatenate([*found, np.zeros(0, dtype=np.int64)]))
 
     def _look_up(self, column: int, value: Value) -> Ids:
+        """Positions of the rows with this value, ascending."""
         rows = self._connection.execute(
             "SELECT row FROM mirrored WHERE table_id = ? AND col = ? AND value IS ?",
             (self._id, column, value),
         )
-        return self._contents.positions_of_ids(np.fromiter((row for (row,) in rows), dtype=np.int64))
+        return np.sort(self._contents.positions_of_ids(np.fromiter((row for (row,) in rows), dtype=np.int64)))
 
     def _typed(self, column: str, value: Value) -> Value:
         """The value as the column holds it: number, 0/1, or text."""

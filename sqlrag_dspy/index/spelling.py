@@ -10,8 +10,7 @@ import sqlite3
 from functools import cached_property, lru_cache
 from math import ceil
 
-import numpy as np
-from numpy.typing import NDArray
+from sqlrag_dspy.index.postings import Ids, PostingLists
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 FUZZY_LENGTH = 4
@@ -24,8 +23,6 @@ _GUESSES = 5
 _LOOKED_AT = 60
 """Near spellings that are looked for in a selection."""
 
-Chunks = NDArray[np.int64]
-
 
 class Stemmer:
     """The tokenizer of the word index, asked what it makes of single words."""
@@ -35,24 +32,28 @@ class Stemmer:
         self._connection.execute(f"CREATE VIRTUAL TABLE w USING fts5(x, tokenize='{TOKENIZER}')")
         self._connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, 'instance')")
 
-    def __call__(self, word: str) -> str:
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """The stems of a text, in order."""
         self._connection.execute("DELETE FROM w")
-        self._connection.execute("INSERT INTO w VALUES (?)", (word,))
-        rows: list[tuple[str]] = self._connection.execute("SELECT term FROM v ORDER BY offset").fetchall()
-        return rows[0][0] if len(rows) == 1 else word.casefold()
+        self._connection.execute("INSERT INTO w VALUES (?)", (text,))
+        return tuple(term for (term,) in self._connection.execute("SELECT term FROM v ORDER BY offset"))
 
 
 class Vocabulary:
     """The stems of one table's chunks. Not for two threads at once."""
 
-    def __init__(self, connection: sqlite3.Connection, table_id: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, table_id: int, postings: PostingLists) -> None:
         self._connection = connection
         self._table_id = table_id
-        self.stem = lru_cache(maxsize=4096)(Stemmer())
+        self._postings = postings
+        self.tokens = lru_cache(maxsize=4096)(Stemmer().tokens)
         self.count = lru_cache(maxsize=4096)(self._count)
         self._near = lru_cache(maxsize=1024)(self._extract)
-        self._allowed: Chunks | None = None
-        self.allowed = f"temp.allowed_{table_id}"
+
+    def stem(self, word: str) -> str:
+        """The stem of a word; of one that the tokenizer cuts in several, the word itself in small letters."""
+        tokens = self.tokens(word)
+        return tokens[0] if len(tokens) == 1 else word.casefold()
 
     def _count(self, stem: str) -> int:
         """Chunks that hold the stem."""
@@ -96,7 +97,7 @@ class Vocabulary:
         near = self._near(stem, alike, _GUESSES)
         return [t for t, score in near if score >= near[0][1] - MARGIN and self._can_be_asked(t)]
 
-    def near_inside(self, stem: str, alike: float, allowed: Chunks) -> tuple[list[str], float]:
+    def near_inside(self, stem: str, alike: float, allowed: Ids) -> tuple[list[str], float]:
         """Up to five stems of the allowed chunks spelt most like this one, and how like the nearest is."""
         if len(stem) < FUZZY_LENGTH or stem.isdigit():
             return [], 0.0
@@ -110,29 +111,6 @@ class Vocabulary:
                 best = max(best, score)
         return found, best
 
-    def is_inside(self, stem: str, allowed: Chunks) -> bool:
+    def is_inside(self, stem: str, allowed: Ids) -> bool:
         """Whether any of the allowed chunks holds the stem."""
-        self.allow(allowed)
-        query = f"SELECT 1 FROM {self._instances} WHERE term = ? AND doc IN (SELECT id FROM {self.allowed}) LIMIT 1"
-        return self._connection.execute(query, (stem,)).fetchone() is not None
-
-    def allow(self, allowed: Chunks) -> None:
-        """Puts the allowed ids into the table `self.allowed`, where a query can look them up."""
-        if self._allowed is allowed:
-            return
-        self._connection.execute(
-            f"CREATE TEMP TABLE IF NOT EXISTS allowed_{self._table_id}(id INTEGER PRIMARY KEY)"
-        )
-        self._connection.execute(f"DELETE FROM {self.allowed}")
-        self._connection.executemany(
-            f"INSERT INTO {self.allowed} VALUES (?)", ((id_,) for id_ in allowed.tolist())
-        )
-        self._allowed = allowed
-
-    @cached_property
-    def _instances(self) -> str:
-        name = f"temp.instances_{self._table_id}"
-        self._connection.execute(
-            f"CREATE VIRTUAL TABLE {name} USING fts5vocab('main', 'words_{self._table_id}', 'instance')"
-        )
-        return name
+        return self._postings.holds_any((stem,), allowed)
