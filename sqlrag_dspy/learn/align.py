@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
-from sqlrag_dspy.program.homing import at_home
-from sqlrag_dspy.program.skeleton import SHARING, Skeleton
+from sqlrag_dspy.program.sketching.homing import at_home
+from sqlrag_dspy.program.sketching.skeleton import SHARING, Skeleton
 from sqlrag_dspy.types import Catalog, Item, Link, Links, Predicate, Sketch, Table
 
 

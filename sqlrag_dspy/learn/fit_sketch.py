@@ -21,9 +21,9 @@ from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, mat
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.features import ending_terms, terms
-from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.skeleton import FIELDS, Skeleton
-from sqlrag_dspy.program.sketch import Draft, Sketcher, crossed, within
+from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
+from sqlrag_dspy.program.sketching.skeleton import FIELDS, Skeleton
+from sqlrag_dspy.program.sketching.sketch import Draft, Sketcher, crossed, within
 from sqlrag_dspy.types import Sketch
 
 MANY = 1000

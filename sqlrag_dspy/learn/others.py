@@ -8,7 +8,7 @@ from sqlrag_dspy.learn.patterns import Pattern
 from sqlrag_dspy.learn.phrases import Draw
 from sqlrag_dspy.learn.restrictions import restrict
 from sqlrag_dspy.program.database import display_column
-from sqlrag_dspy.program.homing import leads_to
+from sqlrag_dspy.program.sketching.homing import leads_to
 from sqlrag_dspy.types import Catalog, Item
 
 

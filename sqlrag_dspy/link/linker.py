@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from sqlrag_dspy.link.amounts import number_links, unit_of
 from sqlrag_dspy.link.cover import cover
-from sqlrag_dspy.link.dates import find_dates
+from sqlrag_dspy.link.dates.columns import date_links, has_dates, known, part_links
+from sqlrag_dspy.link.dates.find import find_dates
+from sqlrag_dspy.link.dates.parts import find_parts
 from sqlrag_dspy.link.mentions import Mention, find_mentions
 from sqlrag_dspy.link.names import Names, main_table
-from sqlrag_dspy.link.numbers import NumberMention, find_numbers
-from sqlrag_dspy.link.parts import find_parts
-from sqlrag_dspy.link.ranks import find_ranks
+from sqlrag_dspy.link.numbers.amounts import number_links, unit_of
+from sqlrag_dspy.link.numbers.find import NumberMention, find_numbers
+from sqlrag_dspy.link.numbers.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
-from sqlrag_dspy.link.when import date_links, has_dates, known, part_links
 from sqlrag_dspy.link.wording import find_wording
 from sqlrag_dspy.types import Catalog, Column, Link, Links
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlrag_dspy.link.names import name_words
+from sqlrag_dspy.link.numbers.units import factor
 from sqlrag_dspy.link.reading import Reading
-from sqlrag_dspy.link.units import factor
 from sqlrag_dspy.types import Column, Table
 
 

@@ -13,8 +13,8 @@ from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import bare, can_ask, describe_links, describe_schema, note_failure
-from sqlrag_dspy.program.restricting import first_rows, predicates
-from sqlrag_dspy.program.slots import main_table
+from sqlrag_dspy.program.sketching.restricting import first_rows, predicates
+from sqlrag_dspy.program.sketching.slots import main_table
 from sqlrag_dspy.types import CheckedSql, Document, Item, Predicate, Rows, Search, Sketch, Table
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.result import Answer, Depth, Step
 from sqlrag_dspy.program.router import Router
 from sqlrag_dspy.program.signatures import BuildSql, ChooseRows, RepairSql, RouteQuestion, WriteAnswer
-from sqlrag_dspy.program.sketch import Sketcher
+from sqlrag_dspy.program.sketching.sketch import Sketcher
 from sqlrag_dspy.program.team import agent, work
 from sqlrag_dspy.program.team.depth import DepthChooser
 from sqlrag_dspy.program.team.stages import Team

@@ -11,10 +11,10 @@ from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import check, execute
+from sqlrag_dspy.program.sketching.unheard import unheard
 from sqlrag_dspy.program.team import work
 from sqlrag_dspy.program.team.attempts import wrong
 from sqlrag_dspy.program.team.missed import missed
-from sqlrag_dspy.program.unheard import unheard
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag

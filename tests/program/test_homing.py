@@ -2,9 +2,9 @@
 
 import pytest
 
-from sqlrag_dspy.program.homing import at_home, leads_to
-from sqlrag_dspy.program.skeleton import Skeleton
-from sqlrag_dspy.program.slots import assemble
+from sqlrag_dspy.program.sketching.homing import at_home, leads_to
+from sqlrag_dspy.program.sketching.skeleton import Skeleton
+from sqlrag_dspy.program.sketching.slots import assemble
 from sqlrag_dspy.sql import write
 from sqlrag_dspy.types import Catalog, Column, ForeignKey, Item, Link, Links, Predicate, Profile, Table
 

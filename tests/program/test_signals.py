@@ -1,5 +1,5 @@
-from sqlrag_dspy.program.signals import oddities, omissions
-from sqlrag_dspy.program.skeleton import Skeleton
+from sqlrag_dspy.program.sketching.signals import oddities, omissions
+from sqlrag_dspy.program.sketching.skeleton import Skeleton
 from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
 
 TITLE = (Item("books", "title"),)

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from sqlrag_dspy.program import gather
-from sqlrag_dspy.program.skeleton import Skeleton, fill, open_roles
-from sqlrag_dspy.program.slots import assemble
+from sqlrag_dspy.program.sketching.skeleton import Skeleton, fill, open_roles
+from sqlrag_dspy.program.sketching.slots import assemble
 from sqlrag_dspy.types import (
     Absence,
     Catalog,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlrag_dspy.program.unheard import unheard
+from sqlrag_dspy.program.sketching.unheard import unheard
 from sqlrag_dspy.types import Absence, Item, Link, Links, Predicate, Sketch
 
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from sqlrag_dspy.link.calendar_words import either
 from sqlrag_dspy.link.glossary import load
-from sqlrag_dspy.link.numerals import Numeral, find_numerals
+from sqlrag_dspy.link.numbers.numerals import Numeral, find_numerals
 from sqlrag_dspy.link.text import ends_with, word_set
 
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.names import Named, name_words
-from sqlrag_dspy.link.numbers import NumberMention
+from sqlrag_dspy.link.numbers.find import NumberMention
+from sqlrag_dspy.link.numbers.units import factor
 from sqlrag_dspy.link.reading import Reading
 from sqlrag_dspy.link.spans import find_spans, has_both_ends, is_elapsing, unit_at
 from sqlrag_dspy.link.text import stem
-from sqlrag_dspy.link.units import factor
 from sqlrag_dspy.types import Column, Link, Table
 
 _LABEL_GAP = re.compile(r"[\s#:-]{1,2}")

@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlrag_dspy.program.homing import at_home, measured_in
-from sqlrag_dspy.program.restricting import comparisons, predicates
-from sqlrag_dspy.program.skeleton import AGGREGATES, RESTRICTING, SHARING, Skeleton, compared, tables_of
+from sqlrag_dspy.program.sketching.homing import at_home, measured_in
+from sqlrag_dspy.program.sketching.restricting import comparisons, predicates
+from sqlrag_dspy.program.sketching.skeleton import (
+    AGGREGATES,
+    RESTRICTING,
+    SHARING,
+    Skeleton,
+    compared,
+    tables_of,
+)
 from sqlrag_dspy.types import (
     Absence,
     Aggregate,

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlrag_dspy.link.lookalikes import copies
+from sqlrag_dspy.link.schema.lookalikes import copies
 from sqlrag_dspy.types import Catalog
 
 MOST_STEPS = 4

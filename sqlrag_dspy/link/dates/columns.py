@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from sqlrag_dspy.link.date_readers import DateMention, Known
+from sqlrag_dspy.link.dates.parts import PartMention
+from sqlrag_dspy.link.dates.readers import DateMention, Known
 from sqlrag_dspy.link.names import main_date, year_column
-from sqlrag_dspy.link.parts import PartMention
 from sqlrag_dspy.link.reading import Reading
 from sqlrag_dspy.types import Column, Link, Table, Value
 

@@ -10,8 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sqlrag_dspy.program.skeleton import FIELDS, FLOOR, Skeleton
-from sqlrag_dspy.program.unheard import missing_negations, negations_of
+from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, Skeleton
+from sqlrag_dspy.program.sketching.unheard import missing_negations, negations_of
 from sqlrag_dspy.types import Links, Sketch
 
 Shares = Mapping[str, float]

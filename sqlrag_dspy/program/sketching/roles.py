@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sqlrag_dspy.program.features import is_word, tokens
-from sqlrag_dspy.program.skeleton import Skeleton
+from sqlrag_dspy.program.sketching.skeleton import Skeleton
 from sqlrag_dspy.types import Catalog, Column, Link, Links
 
 

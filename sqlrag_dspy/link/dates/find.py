@@ -1,6 +1,6 @@
 """Dates as people write them in English, Spanish and Dutch, read as half-open intervals.
 
-Single dates come from date_atoms.py; here pairs become ranges ("between March and May 2023"), ends open
+Single dates come from atoms.py; here pairs become ranges ("between March and May 2023"), ends open
 ("since", "before") and missing years are settled. Leaves out times of day, vague parts ("early 2023") and
 feasts; which column is meant is for the linker.
 """
@@ -15,9 +15,9 @@ from datetime import date
 from rapidfuzz.distance import OSA
 
 from sqlrag_dspy.link.calendar_words import MONTHS
-from sqlrag_dspy.link.date_atoms import find_atoms
-from sqlrag_dspy.link.date_readers import DateMention, Known
-from sqlrag_dspy.link.intervals import Interval, move_months
+from sqlrag_dspy.link.dates.atoms import find_atoms
+from sqlrag_dspy.link.dates.intervals import Interval, move_months
+from sqlrag_dspy.link.dates.readers import DateMention, Known
 from sqlrag_dspy.link.text import Folded, ends_with, is_ordinary, words
 
 _RANGE_OPEN = re.compile(

@@ -19,7 +19,7 @@ from sqlrag_dspy.link.calendar_words import (
     UNITS,
     either,
 )
-from sqlrag_dspy.link.date_readers import (
+from sqlrag_dspy.link.dates.readers import (
     DateMention,
     Known,
     Reader,

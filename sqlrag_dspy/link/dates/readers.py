@@ -1,6 +1,6 @@
 """From a matched date pattern to its interval: one reader a kind of date.
 
-The patterns are in date_atoms.py; the groups they share are day, month, year, ordinal, count and unit.
+The patterns are in atoms.py; the groups they share are day, month, year, ordinal, count and unit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from sqlrag_dspy.link.calendar_words import CENTURIES, COUNTS, DECADES, LAST, MONTHS, ORDINALS, SEASONS, UNITS
-from sqlrag_dspy.link.intervals import Interval, day, months, move_months, week_of, years
+from sqlrag_dspy.link.dates.intervals import Interval, day, months, move_months, week_of, years
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from sqlrag_dspy.program.features import (
     tokens,
     unpack,
 )
-from sqlrag_dspy.program.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.signals import likelihoods, oddities, omissions
-from sqlrag_dspy.program.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
-from sqlrag_dspy.program.slots import assemble, main_table
+from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
+from sqlrag_dspy.program.sketching.signals import likelihoods, oddities, omissions
+from sqlrag_dspy.program.sketching.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
+from sqlrag_dspy.program.sketching.slots import assemble, main_table
 from sqlrag_dspy.types import Catalog, Links, Sketch
 
 

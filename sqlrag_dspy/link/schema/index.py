@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sqlrag_dspy.link.join_paths import JoinGraph
-from sqlrag_dspy.link.lookalikes import copies, words_for
 from sqlrag_dspy.link.names import Names, name_words
-from sqlrag_dspy.link.schema_words import SchemaWords
+from sqlrag_dspy.link.schema.join_paths import JoinGraph
+from sqlrag_dspy.link.schema.lookalikes import copies, words_for
+from sqlrag_dspy.link.schema.words import SchemaWords
 from sqlrag_dspy.link.text import STOPS, fold, stem, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.types import Catalog, Table

@@ -1,0 +1,1 @@
+"""Numbers, comparisons, amounts and ranks in questions: found, and tied to columns."""

@@ -1,0 +1,1 @@
+"""Which tables of a large schema a question needs, and how they are joined."""
