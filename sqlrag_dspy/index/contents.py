@@ -7,6 +7,7 @@ Leaves out: which rows are allowed (`selection`) and in what order they stand (`
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
@@ -35,6 +36,7 @@ FEW_ROWS = 20_000
 """Rows whose keys are read all at once, since that takes a moment only."""
 FEW_KEYS = 0.05
 """Share of a table's keys up to which they are looked up one by one."""
+_WHOLE_NUMBER = re.compile("-?[0-9]{1,17}")
 _BATCH = 500
 """Ids in one statement."""
 
@@ -234,8 +236,8 @@ def _unpack(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[
 def _gather(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[np.signedinteger]]:
     """The arrays as the tables say."""
     of_table = (table_id,)
-    rows = connection.execute("SELECT id FROM rows WHERE table_id = ? ORDER BY key", of_table)
-    row_ids = np.fromiter((id_ for (id_,) in rows), dtype=np.int64)
+    rows = connection.execute("SELECT id, key FROM rows WHERE table_id = ? ORDER BY key", of_table).fetchall()
+    row_ids = np.fromiter((id_ for id_, _ in rows), dtype=np.int64, count=len(rows))
     chunks = np.fromiter(
         connection.execute(
             "SELECT row, col, start, end, dead FROM chunks WHERE table_id = ? ORDER BY id", of_table
@@ -253,11 +255,6 @@ def _gather(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[
     is_live = chunks["dead"] == 0
     order = np.argsort(row_ids)
     arrays["chunk_row"][is_live] = order[np.searchsorted(row_ids[order], chunks["row"][is_live])]
-    others = connection.execute(
-        "SELECT count(*) FROM rows WHERE table_id = ? AND (key GLOB '*[^0-9-]*' OR length(key) > 18)",
-        of_table,
-    ).fetchone()[0]
-    if not others:
-        keys = connection.execute("SELECT key FROM rows WHERE table_id = ? ORDER BY key", of_table)
-        arrays["int_keys"] = np.fromiter((int(key) for (key,) in keys), dtype=np.int64)
+    if all(map(_WHOLE_NUMBER.fullmatch, (key for _, key in rows))):
+        arrays["int_keys"] = np.fromiter((int(key) for _, key in rows), dtype=np.int64, count=len(rows))
     return arrays

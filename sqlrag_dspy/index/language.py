@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 _WORDS = {
     "en": "the of and to in is that for it with was on are be this have from or by not but what which who "
@@ -61,6 +60,11 @@ STOP_WORDS = frozenset(f"{_WORDS['en']} {_WORDS['es']} {_WORDS['nl']}".split())
 _SHARED = {
     word: sum(word in words for words in _PROFILES.values()) for words in _PROFILES.values() for word in words
 }
+_VOTES = {
+    word: tuple((language, 1 / count) for language, words in _PROFILES.items() if word in words)
+    for word, count in _SHARED.items()
+}
+"""The languages that a word may be of, and its vote for each."""
 _MARKS = {
     "en": re.compile(r"tion\b|ness\b|'s\b|\bth|wh|ght\b|ould\b"),
     "es": re.compile(r"[ñ¿¡]|ción\b|ciones\b|dad\b|[áéíóú]"),
@@ -71,6 +75,7 @@ _MARKS = {
     "it": re.compile(r"zione\b|zioni\b|\bdell|gli|[àèìòù]\b"),
 }
 """Letters and endings that one of these languages has more than the others."""
+_ANY_MARK = re.compile("|".join(pattern.pattern for pattern in _MARKS.values()))
 _MARK_VOTE = 0.3
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTERS = (
@@ -97,8 +102,8 @@ def detect(text: str, limit: int = 2000) -> str | None:
                 return language
     votes = dict.fromkeys(_PROFILES, 0.0)
     marks = dict.fromkeys(_MARKS, 0)
-    for stretch in head.casefold().split():
-        spoken, marked = _signs(stretch)
+    for signs in filter(None, map(_SIGNS.__getitem__, head.casefold().split())):
+        spoken, marked = signs
         for language, vote in spoken:
             votes[language] += vote
         for language, count in marked:
@@ -111,18 +116,33 @@ def detect(text: str, limit: int = 2000) -> str | None:
     return max(votes, key=lambda language: votes[language])
 
 
-@lru_cache(maxsize=1 << 15)
-def _signs(stretch: str) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[str, int], ...]]:
-    """What a stretch without spaces says: votes of its words, in order, and how many marks of each language."""
-    spoken = [
-        (language, 1 / _SHARED[word])
-        for word in _WORD.findall(stretch)
-        if word in _SHARED
-        for language, words in _PROFILES.items()
-        if word in words
-    ]
-    marks = [(language, len(pattern.findall(stretch))) for language, pattern in _MARKS.items()]
-    return tuple(spoken), tuple((language, count) for language, count in marks if count)
+_Signs = tuple[tuple[tuple[str, float], ...], tuple[tuple[str, int], ...]]
+
+
+class _Remembered(dict[str, _Signs | None]):
+    """What stretches without spaces say: votes of their words, in order, and how many marks of each language; None
+    for nothing. Commonly asked for again, so it is kept."""
+
+    def __missing__(self, stretch: str) -> _Signs | None:
+        spoken = [
+            vote
+            for word in ([stretch] if stretch.isalpha() else _WORD.findall(stretch))
+            if word in _VOTES
+            for vote in _VOTES[word]
+        ]
+        marked: tuple[tuple[str, int], ...] = ()
+        if _ANY_MARK.search(stretch):
+            marks = [(language, len(pattern.findall(stretch))) for language, pattern in _MARKS.items()]
+            marked = tuple((language, count) for language, count in marks if count)
+        found = (tuple(spoken), marked) if spoken or marked else None
+        if len(self) >= _KEPT:
+            self.clear()
+        self[stretch] = found
+        return found
+
+
+_KEPT = 1 << 16
+_SIGNS = _Remembered()
 
 
 def majority(languages: Iterable[str | None], share: float = 0.8) -> str | None:

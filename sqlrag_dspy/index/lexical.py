@@ -48,6 +48,8 @@ RARE = 3
 
 def normalise(text: str) -> str:
     """Text as the tokenizer should see it; never used for offsets."""
+    if text.isascii():
+        return text.translate(_CONTROL)
     composed = unicodedata.normalize("NFC", text.translate(_SOFT)).translate(_CONTROL)
     composed = composed.encode("utf-8", "replace").decode("utf-8")
     return _CJK_LETTER.sub(r" \1 ", composed) if _CJK_LETTER.search(composed) else composed

@@ -99,18 +99,22 @@ def spec_of(table: Table) -> Spec:
     return Spec(table.name, table.key, table.text_columns, table.filter_columns, tuple(context))
 
 
+_SPELLING = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+
+
 def key_json(key: Key) -> str:
     """A key as the store spells it; equal keys are equal texts (1 and 1.0 are one key)."""
+    if isinstance(key, (tuple, list)):
+        if len(key) != 1:
+            return _SPELLING.encode([_plain(value) for value in key])
+        key = key[0]
+    return str(key) if type(key) is int else _SPELLING.encode(_plain(key))
 
-    def plain(value: Value) -> Value:
-        if isinstance(value, bool):
-            return int(value)
-        return int(value) if isinstance(value, float) and value.is_integer() else value
 
-    values = [plain(value) for value in key] if isinstance(key, (tuple, list)) else plain(key)
-    if isinstance(values, list) and len(values) == 1:
-        values = values[0]
-    return json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+def _plain(value: Value) -> Value:
+    if isinstance(value, bool):
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def key_of(text: str) -> Key:

@@ -33,6 +33,8 @@ SMALL = 5_000
 """Up to so many chunks leftovers are never kept: rewriting costs less than a second."""
 TOGETHER = 512
 """Rows written to the index at once."""
+LIVE = "SELECT count(*) FROM chunks WHERE table_id = ? AND NOT dead"
+"""How many chunks of a table are of a row as it is now."""
 
 
 @dataclass
@@ -52,9 +54,8 @@ class Totals:
     def leave(self, connection: sqlite3.Connection, table_id: int) -> None:
         """Counts a table that is as it was at the last sync."""
         rows = "SELECT count(*) FROM rows WHERE table_id = ?"
-        chunks = "SELECT count(*) FROM chunks WHERE table_id = ? AND NOT dead"
         self.seen += int(connection.execute(rows, (table_id,)).fetchone()[0])
-        self.chunks += int(connection.execute(chunks, (table_id,)).fetchone()[0])
+        self.chunks += int(connection.execute(LIVE, (table_id,)).fetchone()[0])
 
 
 @dataclass
@@ -140,7 +141,7 @@ class TableSync:
             totals.is_dirty = True
             self._finish(told)
         progress(totals.seen)
-        totals.chunks += int(self._all("SELECT count(*) FROM chunks WHERE table_id = ? AND NOT dead")[0][0])
+        totals.chunks += int(self._all(LIVE)[0][0])
 
     def _all(self, query: str) -> list[Any]:
         """Rows of a query about this table."""
@@ -191,11 +192,14 @@ class TableSync:
 
     def _bury(self, row_id: int, column: int | None = None) -> list[tuple[int, int, int]]:
         """Marks the live chunks of a row (or of one column of it) dead; their (id, start, end)."""
-        where = "row = ? AND NOT dead AND table_id = ?" + ("" if column is None else f" AND col = {column}")
+        # The plus keeps SQLite from going through the whole table by its primary key.
+        where = "row = ? AND NOT dead AND +table_id = ?" + ("" if column is None else f" AND col = {column}")
         chunks = self.connection.execute(
             f"SELECT id, start, end FROM chunks WHERE {where} ORDER BY id", (row_id, self.id)
         ).fetchall()
-        self.connection.execute(f"UPDATE chunks SET dead = 1 WHERE {where}", (row_id, self.id))
+        self.connection.executemany(
+            "UPDATE chunks SET dead = 1 WHERE table_id = ? AND id = ?", ((self.id, id_) for id_, *_ in chunks)
+        )
         return chunks
 
     # --- chunks ---
@@ -237,15 +241,16 @@ class TableSync:
     def _finish(self, told: Callable[[], object]) -> None:
         """Writes the vector files of the new generation, without leftovers when there are too many."""
         execute = self.connection.execute
-        chunks = execute(
-            "SELECT id, row, col, start, end FROM chunks WHERE table_id = ? AND NOT dead ORDER BY id",
-            (self.id,),
-        ).fetchall()
-        dead = self._next - len(chunks)
-        is_compacting = dead > 0 and (len(chunks) <= SMALL or dead > DEAD_SHARE * self._next)
-        live = np.array(
-            [chunk[0] for chunk in chunks] if is_compacting else range(self._next), dtype=np.int64
-        )
+        count = int(self._all(LIVE)[0][0])
+        dead = self._next - count
+        is_compacting = dead > 0 and (count <= SMALL or dead > DEAD_SHARE * self._next)
+        chunks: list[tuple[int, int, int, int, int]] = []
+        live = np.arange(self._next, dtype=np.int64)
+        if is_compacting:
+            chunks = self._all(
+                "SELECT id, row, col, start, end FROM chunks WHERE table_id = ? AND NOT dead ORDER BY id"
+            )
+            live = np.array([chunk[0] for chunk in chunks], dtype=np.int64)
         sources = np.array(self._sources, dtype=np.int64)
         embedded = self._embedding.finish(told)
         questions = approximate.short_texts(self.connection, self.id, self.spec, self.reader, self._next)
@@ -276,9 +281,7 @@ class TableSync:
         if is_compacting:
             self._renumber(chunks)
         contents.pack(self.connection, self.id)
-        languages = [
-            language for (language,) in execute("SELECT language FROM rows WHERE table_id = ?", (self.id,))
-        ]
+        languages = (language for (language,) in self._all("SELECT language FROM rows WHERE table_id = ?"))
         execute("UPDATE tables SET language = ? WHERE id = ?", (majority(languages), self.id))
 
     def _old_file(self, embedder: str) -> Path | None:
