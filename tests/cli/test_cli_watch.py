@@ -25,6 +25,8 @@ def test_a_watcher_picks_up_changes_outlives_a_lock_and_ends_on_ctrl_c(stories, 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A suite started in a shell's background passes on that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     told, complaints = queue.Queue(), queue.Queue()
     for stream, lines in ((watcher.stdout, told), (watcher.stderr, complaints)):

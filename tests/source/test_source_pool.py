@@ -250,7 +250,9 @@ def test_ctrl_c_stops_the_query_and_the_next_one_works(tmp_path):
     with sqlite3.connect(tmp_path / "data.db") as connection:
         connection.executescript(SCRIPT)
     code = (
-        "import os, signal, threading\nfrom sqlrag_dspy.settings import Limits\n"
+        # A suite started in a shell's background passes on that Ctrl-C is ignored.
+        "import os, signal, threading\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from sqlrag_dspy.settings import Limits\n"
         "from sqlrag_dspy.source import open_source\nfrom sqlrag_dspy.types import CheckedSql\n"
         "source = open_source('data.db', limits=Limits(seconds=60))\nsource.catalog\n"
         "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

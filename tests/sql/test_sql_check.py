@@ -168,10 +168,10 @@ NESTED = {
 
 @pytest.mark.parametrize("name", NESTED)
 def test_depth_and_width_end_quickly_one_way_or_the_other(name, database):
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(SqlRejected):
         database.execute(check(NESTED[name], CATALOG).text).fetchall()
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_long_lists_and_or_chains_answer(database):
