@@ -5,7 +5,8 @@
 
 gold: recall@20 and nDCG@10 of each component and of each fusion *of the same two rankings*, filtered and unfiltered
 queries apart, then the paired gain over plain reciprocal rank with a 95 % bootstrap interval, over all and for each
-database; filtering afterwards is shown beside it. trainsets: recall@5, recall@20, MRR and nDCG@10 by language of
+database; filtering afterwards is shown beside it; DATA_FOLDER may also be what `convert_collections.py` wrote.
+trainsets: recall@5, recall@20, MRR and nDCG@10 by language of
 the question, and the share of English recall that Spanish and Dutch questions over English documents reach.
 STORE keeps the indexes for another run.
 """
@@ -111,6 +112,8 @@ def measure_gold(folder: Path, stores: Path) -> None:
                     own[f"after the top {most}"].append((recall(found, gold, 20), ndcg(found, gold, 10)))
     for kind in ("filtered", "unfiltered"):
         groups = {name: scores[name, kind] for name in by_set if scores[name, kind]}
+        if not groups:
+            continue
         everything: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for group in groups.values():
             for way, values in group.items():
