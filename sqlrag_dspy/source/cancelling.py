@@ -13,7 +13,30 @@ from contextvars import ContextVar
 
 from sqlrag_dspy.errors import Cancelled
 
-_entered: ContextVar[tuple[Cancellation, ...]] = ContextVar("sqlrag_cancellations", default=())
+CANCELLED = "the query was cancelled"
+
+_entered: ContextVar[tuple[tuple[Cancellation, _Stop | None], ...]] = ContextVar(
+    "sqlrag_cancellations", default=()
+)
+"""What this thread is under, the innermost last, each with how the one around it cancels it."""
+
+
+class _Stop:
+    """What to call when cancelled, until it is left. A lock of its own: no call runs on after that."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self._lock = threading.Lock()
+        self._is_left = False
+
+    def run(self) -> None:
+        with self._lock:
+            if not self._is_left:
+                self._call()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._is_left = True
 
 
 class Cancellation:
@@ -24,14 +47,14 @@ class Cancellation:
             source.execute(query)       # raises Cancelled once cancelled, within milliseconds
         cancellation.cancel()           # in any other thread, at any time
 
-    Several threads may be under the same one. Once cancelled it stays so: make a new one for the next question.
-    Cancelling an outer one cancels those entered inside it.
+    Several threads may be under the same one, and a thread may enter it again. Once cancelled it stays so: make a
+    new one for the next question. Cancelling an outer one cancels those entered inside it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_cancelled = False
-        self._stops: list[Callable[[], object]] = []
+        self._stops: list[_Stop] = []
 
     @property
     def is_cancelled(self) -> bool:
@@ -40,48 +63,62 @@ class Cancellation:
     def cancel(self) -> None:
         """Stop what runs or waits under this cancellation, and refuse whatever comes after."""
         with self._lock:
+            if self._is_cancelled:
+                return
             self._is_cancelled = True
-            for stop in self._stops:
-                stop()
+            stops = list(self._stops)
+        # Outside the lock: two that were entered inside each other cancel each other.
+        for stop in stops:
+            stop.run()
 
     def check(self) -> None:
         """Raises Cancelled when cancelled."""
         if self._is_cancelled:
-            raise Cancelled("the query was cancelled")
+            raise Cancelled(CANCELLED)
 
     @contextmanager
-    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Calls `stop` if cancelled meanwhile; never after the block was left. Raises Cancelled at its start."""
-        self.check()
-        self._add(stop)
+    def stopping(self, call: Callable[[], object]) -> Iterator[None]:
+        """Calls `call` if cancelled meanwhile; never after the block was left, nor if cancelled before it.
+
+        Raises Cancelled at its start.
+        """
+        if (stop := self._added(call)) is None:
+            raise Cancelled(CANCELLED)
         try:
             yield
         finally:
             self._remove(stop)
 
     def __enter__(self) -> Cancellation:
-        if (outer := current()) is not None:
-            outer._add(self.cancel)
-        _entered.set((*_entered.get(), self))
+        stop, outer = None, current()
+        if outer is not None and outer is not self:
+            stop = outer._added(self.cancel)
+            if stop is None:
+                self.cancel()
+        _entered.set((*_entered.get(), (self, stop)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _entered.set(_entered.get()[:-1])
-        if (outer := current()) is not None:
-            outer._remove(self.cancel)
+        *rest, (_self, stop) = _entered.get()
+        _entered.set(tuple(rest))
+        if stop is not None and (outer := current()) is not None:
+            outer._remove(stop)
 
-    def _add(self, stop: Callable[[], object]) -> None:
+    def _added(self, call: Callable[[], object]) -> _Stop | None:
+        """None when it is cancelled already."""
         with self._lock:
-            self._stops.append(stop)
             if self._is_cancelled:
-                stop()
+                return None
+            self._stops.append(stop := _Stop(call))
+        return stop
 
-    def _remove(self, stop: Callable[[], object]) -> None:
+    def _remove(self, stop: _Stop) -> None:
         with self._lock:
             self._stops.remove(stop)
+        stop.leave()
 
 
 def current() -> Cancellation | None:
     """The cancellation that this thread is under."""
     entered = _entered.get()
-    return entered[-1] if entered else None
+    return entered[-1][0] if entered else None

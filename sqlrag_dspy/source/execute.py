@@ -183,14 +183,20 @@ class Worker:
         cancellation = cancelling.current()
         if cancellation is None:
             return self._ask(request, seconds, prepare)
+        killed: list[_Process | None] = []
+
+        def stop() -> None:
+            killed.append(self._process)
+            self.stop()
+
         try:
-            with cancellation.stopping(self.stop):
+            with cancellation.stopping(stop):
                 return self._ask(request, seconds, prepare)
         except SqlRagError:
             cancellation.check()
             raise
         finally:
-            if cancellation.is_cancelled:
+            if killed and self._process in killed:
                 self._replace()
 
     def open(self, prepare: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -229,6 +230,57 @@ def test_an_outer_cancellation_cancels_the_inner_one(over):
         with pytest.raises(Cancelled):
             source.execute(SHORT)
     assert source.execute(SHORT).values == ((3,),)
+
+
+def test_a_cancellation_entered_again_is_cancelled_from_a_thread_and_from_a_task(over, background):
+    source = over(workers=2)
+
+    def ask(cancellation):
+        with cancellation, Cancellation() as inner, cancellation, cancellation:
+            assert inner is not cancellation
+            source.execute(ENDLESS)
+
+    cancellation = Cancellation()
+    asked = [background(ask, cancellation) for _ in range(2)]
+    until(lambda: running(source) == 2)
+    background(cancellation.cancel).result(timeout=LIMIT / 4)
+    assert all(isinstance(each.exception(timeout=LIMIT / 4), Cancelled) for each in asked)
+
+    async def in_tasks():
+        cancellation = Cancellation()
+        with cancellation:
+            tasks = [asyncio.create_task(asyncio.to_thread(ask, cancellation)) for _ in range(2)]
+            while running(source) < 2:
+                await asyncio.sleep(0.01)
+            cancellation.cancel()
+            return await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert all(isinstance(each, Cancelled) for each in asyncio.run(in_tasks()))
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_two_cancellations_entered_inside_each_other_are_both_cancelled_at_once(background):
+    for _ in range(50):
+        first, second = Cancellation(), Cancellation()
+        with first, second, first:
+            both = [background(first.cancel), background(second.cancel)]
+            for each in both:
+                each.result(timeout=LIMIT)
+            assert first.is_cancelled
+            assert second.is_cancelled
+
+
+def test_what_was_cancelled_before_costs_no_worker(over):
+    source = over(workers=1)
+    source.execute(SHORT)
+    pids = source._engine.pids
+    cancellation = Cancellation()
+    cancellation.cancel()
+    for _ in range(3):
+        with cancellation, pytest.raises(Cancelled):
+            source.execute(SHORT)
+    assert source.execute(SHORT).values == ((3,),)
+    assert source._engine.pids == pids
 
 
 def test_closing_ends_what_runs(over, background):
