@@ -114,7 +114,10 @@ def key_json(key: Key) -> str:
 def _plain(value: Value) -> Value:
     if isinstance(value, bool):
         return int(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    # Beyond 64 bits a float stays one: as a whole number it is more than the database can take.
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
+    return value
 
 
 def key_of(text: str) -> Key:

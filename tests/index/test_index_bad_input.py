@@ -17,7 +17,10 @@ from index_fakes import TOY, MemoryRows, ToyEmbedder, note, notes, notes_table, 
 from test_index_sync import counts, results, run
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import open_index
+from sqlrag_dspy.index import open_index, sync
+from sqlrag_dspy.index.store import key_json, key_of
+from sqlrag_dspy.settings import Limits, TableSettings
+from sqlrag_dspy.source import open_source
 from sqlrag_dspy.types import Value
 
 HTML = (
@@ -61,6 +64,37 @@ def test_a_key_that_changes_its_type(tmp_path: Path) -> None:
     run(fresh, reader)
     assert results(tmp_path, reader) == results(fresh, reader)
     assert {row[0] for row in results(tmp_path, reader)} == {"1", 2}  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("key", "spelt"),
+    [(1e300, "1e+300"), (-1e19, "-1e+19"), (float(2**62), str(2**62)), (2.0, "2"), (10**30, "1" + "0" * 30)],
+)
+def test_a_number_beyond_64_bits_stays_of_its_kind(key: Value, spelt: str) -> None:
+    assert key_json(key) == spelt
+    assert key_of(spelt) == key
+    assert key_json(key_of(spelt)) == spelt
+
+
+def test_whole_keys_of_any_size_are_found_in_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t(k REAL PRIMARY KEY, body TEXT)")
+    rows = [(1e300, "lamp light"), (2.0, "fish soup"), (2.5, "rope"), (-1e19, "mast"), (1e21, "bell")]
+    connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    connection.commit()
+    connection.close()
+    with open_source(
+        str(path), limits=Limits(), tables={"t": TableSettings(text=["body"], filters=[])}
+    ) as source:
+        tables, toy = source.catalog.tables, {"toy": ToyEmbedder()}
+        sync(tmp_path / "store", source, tables, TOY, embed_functions=toy)
+        index = open_index(tmp_path / "store", tables, TOY, embed_functions=toy)
+        found = {d.key: d.passages[0].text for d in index.search("lamp", "t", reader=source).documents}
+        assert found == dict(rows)
+        one = index.search("mast", "t", allowed=[1e300], reader=source).documents
+        assert [d.key for d in one] == [1e300]
+        index.close()
 
 
 def test_rows_that_vanish_between_search_and_reading(tmp_path: Path) -> None:
