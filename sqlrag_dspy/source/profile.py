@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlrag_dspy.source import counting, dates, quoting
+from sqlrag_dspy import declared
+from sqlrag_dspy.source import counting, dates, grouped, quoting
 from sqlrag_dspy.source.counting import PREFIX, Counts
 from sqlrag_dspy.source.introspect import RawColumn, RawTable
 from sqlrag_dspy.source.measured import Measured
@@ -131,31 +132,13 @@ def _numeric_profile(
 # --- columns read as text ---------------------------------------------------------------------------
 
 
-def _family(declared: str) -> str:
-    """What a declared type hints at: number, bool, date, blob, any or text (SQLite's rules, dates apart)."""
-    kind = declared.upper()
-    if "BOOL" in kind:
-        return "bool"
-    if "INT" in kind and "POINT" not in kind and "INTERVAL" not in kind:
-        return "number"
-    if "DATE" in kind or "TIMESTAMP" in kind:
-        return "date"
-    if any(word in kind for word in ("CHAR", "CLOB", "TEXT", "STRING")):
-        return "text"
-    if any(word in kind for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC", "MONEY")):
-        return "number"
-    if "BLOB" in kind or "BYTE" in kind:
-        return "blob"
-    return "text" if kind else "any"
-
-
 def _text(
     engine: Engine, table: RawTable, column: RawColumn, place: int, share: float, native: bool
 ) -> Measured:
     counts = counting.count(engine, place)
     stored, t = quoting.name(column.name), f"t{place}"
     place_name = f"{table.name}.{column.name}"
-    family = "text" if native and column.type != "BLOB" else _family(column.type)
+    family = "text" if native and column.type != "BLOB" else declared.family(column.type)
     as_text = f"CAST({stored} AS VARCHAR)" if native else stored
     is_binary = family == "blob" and counts.bad * 2 >= max(counts.present, 1)
     if native and column.type == "BLOB":
@@ -174,19 +157,27 @@ def _text(
     unique = counting.is_unique(counts)
     common = (unique, counts.words, counts.max_length)
     if counts.filled == 0:
-        reading = _empty_reading(family, column.type, stored, reading) if not native else reading
+        reading = _empty_reading(column.type, stored, reading) if not native else reading
         if counts.blank and family in ("number", "bool"):
             warnings.append(_misfit_warning(place_name, counts.blank))
         return Measured(
             column, Profile("empty", 1.0 if counts.rows else 0.0), reading, tuple(warnings), *common
         )
     if not native and not is_binary:
-        found = _number_found(column, family, counts)
+        found, style, doubt = _number_found(column, family, counts), None, ""
+        if counts.compact_dates < FIT * counts.filled:
+            style, doubt = grouped.style_of(engine, column, counts, place, FIT)
+        if style is not None:
+            found = "number"
+            warnings.append(
+                f"{place_name} writes numbers such as {grouped.example(engine, place, style)!r}; they read as numbers"
+            )
         if found is not None:
-            profile = _numeric_profile(engine, found, counts, place, _as(found, t), share)
+            of = _as if style is None else lambda _, text: style.value(quoting.strict(text))
+            profile = _numeric_profile(engine, found, counts, place, of(found, t), share)
             if profile.misfits:
                 warnings.append(_misfit_warning(place_name, profile.misfits))
-            return Measured(column, profile, _as(found, stored), tuple(warnings), *common)
+            return Measured(column, profile, of(found, stored), tuple(warnings), *common)
         if family == "date":
             dated = _declared_date(engine, column, counts, place, place_name, share)
             if dated is not None:
@@ -198,6 +189,9 @@ def _text(
         if dated_profile is not None:
             warnings += _date_warnings(engine, t, place_name, dated_profile)
             return Measured(column, dated_profile, reading, tuple(warnings), *common)
+    if family == "number":
+        odd = f"{place_name} is declared {column.type} and reads as text: {grouped.example(engine, place, None)!r} "
+        warnings.append(odd + (doubt or "is no number") + "; CAST it in SQL, or mend the values in a view")
     profile = _text_profile(engine, counts, place, share, is_binary)
     return Measured(column, profile, reading, tuple(warnings), *common)
 
@@ -220,10 +214,14 @@ def _where_bad(engine: Engine, table: RawTable, place: int) -> str:
     return " (rowid " + ", ".join(str(row[0]) for row in rows) + (", …" if len(rows) == 3 else "") + ")"
 
 
-def _empty_reading(family: str, declared: str, stored: str, text: str) -> str:
-    if family == "number":
-        return _as("integer" if "INT" in declared.upper() else "number", stored)
-    return _as("boolean", stored) if family == "bool" else text
+def _empty_reading(type_declared: str, stored: str, text: str) -> str:
+    """SQL: a column without values, as its declared type has it."""
+    kind = declared.kind_when_empty(type_declared)
+    if kind in ("date", "timestamp"):
+        return f"TRY_CAST({quoting.strict(stored)} AS {kind.upper()})"
+    if kind in ("integer", "number", "boolean"):
+        return _as(kind, stored)
+    return text
 
 
 def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | None:

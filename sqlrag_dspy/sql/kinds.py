@@ -11,6 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from sqlrag_dspy.declared import kind_when_empty
 from sqlrag_dspy.sql.words import words
 from sqlrag_dspy.types import Column, Table
 
@@ -39,6 +40,8 @@ def column_kind(column: Column) -> Kind:
         if column.profile.date_formats:
             return "text"
         return "timestamp" if found == "datetime" or "TIME" in column.type.upper() else "date"
+    if found == "empty":
+        return kind_when_empty(column.type)
     kinds: dict[str, Kind] = {"integer": "integer", "number": "number", "boolean": "boolean"}
     return kinds.get(found, "text")
 

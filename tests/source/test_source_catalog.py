@@ -520,3 +520,66 @@ def test_duckdb_sources_keep_their_types(tmp_path: Path):
         assert list(source.scan("t", ["d", "amount"], [1])) == [("2024-03-09", 12.5)]
         assert catalog.table("v").is_view
         assert datetime.date.fromisoformat(profile(table, "d").minimum) == datetime.date(2024, 3, 9)
+
+
+GROUPED_CASES = [
+    ("REAL", ["1,234.50", "999.5", "12,345,678", 7], [1234.5, 999.5, 12345678.0, 7.0]),
+    ("REAL", ["1.234,50", "999,5", "12.345.678", 7], [1234.5, 999.5, 12345678.0, 7.0]),
+    ("NUMERIC", ["0,75", "1,5", 2, "3,25"], [0.75, 1.5, 2.0, 3.25]),
+    ("REAL", ["1 234,5", "12,25", 3, "1 000"], [1234.5, 12.25, 3.0, 1000.0]),
+    ("REAL", [1.5, 2.5, 3.25, "1,234.50"], [1.5, 2.5, 3.25, 1234.5]),
+    ("INTEGER", ["1,234", "5,678", 12, "3,000"], [1234.0, 5678.0, 12.0, 3000.0]),
+    ("TEXT", ["1,234.50", "999.50", "12,345.00", "7"], [1234.5, 999.5, 12345.0, 7.0]),
+    ("", ["1,234.50", "999.50", "12,345.00", "7"], [1234.5, 999.5, 12345.0, 7.0]),
+]
+
+
+@pytest.mark.parametrize(("declared", "stored", "read"), GROUPED_CASES)
+def test_numbers_with_thousands_separators_read_as_numbers(declared, stored, read, make, run):
+    source = make(f"CREATE TABLE t (v {declared});", {"INSERT INTO t VALUES (?)": [(one,) for one in stored]})
+    assert profile(source.catalog.table("t"), "v").found == "number"
+    assert profile(source.catalog.table("t"), "v").misfits == 0
+    assert run(source, "SELECT v FROM t ORDER BY rowid") == [(one,) for one in read]
+    assert run(source, "SELECT sum(v), count(*) FROM t WHERE v > 0") == [(sum(read), 4)]
+    assert any(w.startswith("t.v writes numbers such as '") for w in source.catalog.warnings)
+
+
+UNGROUPED_CASES = [
+    ("REAL", ["1,234", "5,678", 12, "3,000"], "may mean thousands or decimals"),
+    ("REAL", ["1.234,50", "1,234.5", 12, "3,000.1"], "is no number"),
+    ("REAL", ["$1,234.50", "$3", "$4", "$5"], "'$1,234.50' is no number"),
+    ("INTEGER", ["a", "b", 10, 9], "'a' is no number"),
+    ("TEXT", ["101,202", "303", "101,202,303", "404"], ""),
+    ("TEXT", ["1,234.50", "1,234.5", "2", "3"], ""),
+    ("TEXT", ["1,234.50", "none", "2,000.00", "3"], ""),
+    ("", ["1,2", "3", "1,2,3", "4"], ""),
+]
+
+
+@pytest.mark.parametrize(("declared", "stored", "said"), UNGROUPED_CASES)
+def test_numbers_that_could_be_something_else_stay_text(declared, stored, said, make, run):
+    source = make(f"CREATE TABLE t (v {declared});", {"INSERT INTO t VALUES (?)": [(one,) for one in stored]})
+    assert profile(source.catalog.table("t"), "v").found == "text"
+    assert run(source, "SELECT v FROM t WHERE rowid = 1") == [(stored[0],)]
+    warnings = [w for w in source.catalog.warnings if w.startswith("t.v is declared")]
+    assert len(warnings) == bool(said)
+    assert all(said in warning for warning in warnings)
+
+
+def test_words_in_a_number_column_are_no_thousands(make):
+    rows = [(i,) for i in range(40)]
+    source = make("CREATE TABLE t (n INTEGER);", {"INSERT INTO t VALUES (?)": [*rows, ("many",)]})
+    assert profile(source.catalog.table("t"), "n").found == "integer"
+    assert [w for w in source.catalog.warnings if "writes numbers" in w] == []
+
+
+EMPTY = "i INTEGER, r REAL, b BOOLEAN, d DATE, m TIMESTAMP, x, s TEXT"
+
+
+@pytest.mark.parametrize("rows", ["", "INSERT INTO t (i) VALUES (NULL), (NULL);"])
+def test_columns_without_values_are_read_as_they_are_declared(rows, make, run):
+    source = make(f"CREATE TABLE t ({EMPTY}); {rows}")
+    assert {column.profile.found for column in source.catalog.table("t").columns} == {"empty"}
+    types = [f"typeof(max({name}))" for name in "irbdmxs"]
+    want = [("BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR", "VARCHAR")]
+    assert run(source, f"SELECT {', '.join(types)} FROM t") == want
