@@ -114,6 +114,10 @@ def _number_with_text(left: exp.Expr, right: exp.Expr) -> Pair | None:
         except ValueError:
             found = field_of(left)
             name = found.name if found else "that expression"
+            if any(char.isdigit() for char in said) and not said.strip("+-0123456789.,'\u00a0\u202f "):
+                raise SqlRejected(
+                    f"{name!r} holds numbers; write {said!r} as one, with a decimal point and no other mark"
+                ) from None
             raise SqlRejected(
                 f"{name!r} holds numbers and cannot be compared with {said!r}; values that are no number read as "
                 "NULL, so use IS NULL for them"

@@ -12,7 +12,8 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql import comparing
+from sqlrag_dspy.sql import alternatives, comparing
+from sqlrag_dspy.sql.alternatives import as_text
 from sqlrag_dspy.sql.dates import (
     as_moment,
     call,
@@ -28,6 +29,7 @@ from sqlrag_dspy.sql.dates import (
     text_date,
     try_cast,
 )
+from sqlrag_dspy.sql.elapsed import stored_date, text_difference
 from sqlrag_dspy.sql.functions_by_argument import (
     DATE_ARGUMENTS,
     NUMBER_ARGUMENTS,
@@ -112,7 +114,9 @@ class Repairs:
             exp.Extract: _extract,
             exp.Substring: _substring,
             exp.Trim: _trim,
-            exp.Coalesce: _coalesce,
+            exp.Coalesce: alternatives.coalesce,
+            exp.Case: alternatives.case,
+            exp.If: alternatives.either,
             exp.Sum: _sum,
             exp.Avg: _sum,
             exp.Anonymous: self._function,
@@ -204,9 +208,9 @@ class Repairs:
             is_plain = not isinstance(node.parent, exp.Filter | exp.Window)
             return total if is_plain else exp.Sum(this=_numeric(arguments[0]))
         if name == "group_concat" and len(arguments) == 1:
-            return call("string_agg", _as_text(arguments[0]), text(","))
+            return call("string_agg", as_text(arguments[0]), text(","))
         if name == "group_concat":
-            return call("string_agg", _as_text(arguments[0]), *arguments[1:])
+            return call("string_agg", as_text(arguments[0]), *arguments[1:])
         if name == "char" and arguments:
             letters: list[exp.Expr] = [call("chr", each) for each in arguments]
             return reduce(lambda left, right: exp.DPipe(this=left, expression=right), letters)
@@ -265,6 +269,8 @@ def _not_zero(node: exp.Expr) -> exp.Expr:
 
 def _arithmetic(node: exp.Binary) -> exp.Expr | None:
     left, right = node.this, node.expression
+    if isinstance(node, exp.Sub) and (days := text_difference(node)) is not None:
+        return days
     kinds = kind_of(left), kind_of(right)
     if "interval" in kinds or {"date", "timestamp"} & set(kinds):
         fixed_left = parsed(left, column) if (column := text_date(left)) else left
@@ -282,20 +288,18 @@ def _numeric(node: exp.Expr) -> exp.Expr:
     """Text as a number, a condition as 0 or 1; anything else as it is."""
     if isinstance(node, exp.Distinct):
         return node
+    column = stored_date(node)
+    if column is not None and not all(each.startswith("%Y%m%d") for each in column.profile.date_formats):
+        raise SqlRejected(
+            f"{column.name!r} holds dates, not numbers; write julianday(last) - julianday(first) for the days between "
+            f"two dates, date({column.name}, '+7 days') for a later day, or strftime('%Y', {column.name}) for the year"
+        )
     kind = kind_of(node)
     if kind == "boolean":
         return cast(node, "BIGINT")
     if function_name(node) == "strftime" and str(node.expressions[-1].this) in _WHOLE_NUMBERS:
         return try_cast(node, "BIGINT")
     return try_cast(node, "DOUBLE") if kind == "text" and not isinstance(node, exp.Literal) else node
-
-
-def _as_text(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Distinct):
-        if len(node.expressions) == 1:
-            return exp.Distinct(expressions=[_as_text(node.expressions[0])])
-        return node
-    return node if kind_of(node) in ("text", None, "list") else cast(node, "VARCHAR")
 
 
 def _is(node: exp.Is) -> exp.Expr | None:
@@ -323,7 +327,7 @@ def _substring(node: exp.Substring) -> exp.Expr | None:
     fixed = _slice(node, [each for each in arguments if each is not None])
     if fixed is not None:
         return fixed
-    subject = _as_text(node.this)
+    subject = as_text(node.this)
     if subject is node.this:
         return None
     return exp.Substring(this=subject, start=node.args.get("start"), length=node.args.get("length"))
@@ -341,23 +345,16 @@ def _slice(node: exp.Expr, arguments: list[exp.Expr]) -> exp.Expr | None:
 
 
 def _trim(node: exp.Trim) -> exp.Expr | None:
-    subject = _as_text(node.this)
+    subject = as_text(node.this)
     return None if subject is node.this else exp.Trim(**{**node.args, "this": subject})
-
-
-def _coalesce(node: exp.Coalesce) -> exp.Expr | None:
-    parts = [node.this, *node.expressions]
-    kinds = {kind_of(each) for each in parts if not isinstance(each, exp.Null)}
-    if "text" not in kinds or not kinds - {"text", None}:
-        return None
-    fixed = [_as_text(each) for each in parts]
-    return exp.Coalesce(this=fixed[0], expressions=fixed[1:])
 
 
 def _sum(node: exp.Sum | exp.Avg) -> exp.Expr | None:
     inner = node.this
     if isinstance(inner, exp.Distinct):
-        return None
+        parts = [_numeric(each) for each in inner.expressions]
+        same = all(new is old for new, old in zip(parts, inner.expressions))
+        return None if same else type(node)(this=exp.Distinct(expressions=parts))
     fixed = _numeric(inner)
     return None if fixed is inner else type(node)(this=fixed)
 
@@ -369,7 +366,7 @@ def _aligned_arguments(node: exp.Anonymous, name: str, arguments: list[exp.Expr]
             fixed[position] = as_moment(fixed[position])
     for position in TEXT_ARGUMENTS.get(name, ()):
         if position < len(fixed):
-            fixed[position] = _as_text(fixed[position])
+            fixed[position] = as_text(fixed[position])
     for position in NUMBER_ARGUMENTS.get(name, ()):
         if position < len(fixed):
             fixed[position] = _numeric(fixed[position])

@@ -1,7 +1,8 @@
 """The days from one date column of a row to another, written and recognised.
 
 SQLite says julianday(b) - julianday(a); DuckDB counts whole days with date_diff. Both are told by the columns'
-own formats. Leaves out differences of other units, but for a factor that turns days into hours or weeks.
+own formats. A plain minus between dates kept as text, which in SQLite subtracts their years, means the same.
+Leaves out differences of other units, but for a factor that turns days into hours or weeks.
 """
 
 from __future__ import annotations
@@ -12,8 +13,18 @@ from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.comparing import bare, number, string
-from sqlrag_dspy.sql.dates import call, cast, has_time, parsed, text
-from sqlrag_dspy.sql.kinds import column_kind, field_of, function_name
+from sqlrag_dspy.sql.dates import (
+    as_moment,
+    call,
+    cast,
+    has_time,
+    iso_literal,
+    parsed,
+    read_date,
+    text,
+    text_date,
+)
+from sqlrag_dspy.sql.kinds import column_kind, field_of, function_name, kind_of
 from sqlrag_dspy.sql.spelling import dated
 from sqlrag_dspy.types import Column, Table
 
@@ -40,7 +51,68 @@ def days_between(start: exp.Expr, start_column: Column, end: exp.Expr, end_colum
         parsed(node, column) if column.profile.date_formats else node
         for node, column in ((start, start_column), (end, end_column))
     )
-    if not _is_timed(start_column) and not _is_timed(end_column):
+    return _between(first, last, is_whole=not _is_timed(start_column) and not _is_timed(end_column))
+
+
+_KEPT = ("max", "min", "any_value", "first", "last", "arbitrary")
+"""Functions of one argument that give one of its values as it is stored."""
+
+
+def stored_date(node: exp.Expr) -> Column | None:
+    """The text column that holds dates of which an expression is one value: itself, MAX or a subquery of it."""
+    node = bare(node)
+    while True:
+        if isinstance(node, exp.Subquery):
+            node = bare(node.this)
+        elif isinstance(node, exp.Select) and len(node.expressions) == 1:
+            node = bare(node.expressions[0].unalias())
+        elif function_name(node) in _KEPT and len(node.expressions) == 1:
+            node = bare(node.expressions[0])
+        else:
+            return text_date(node)
+
+
+def text_difference(node: exp.Sub) -> exp.Expr | None:
+    """The days that a minus between a text date and another date means; None when it is no such minus."""
+    if not _is_text_date(node.this) and not _is_text_date(node.expression):
+        return None
+    last, first = _moment(node.this), _moment(node.expression)
+    if last is None or first is None:
+        return None
+    return _between(first[0], last[0], is_whole=not first[1] and not last[1])
+
+
+def _is_text_date(node: exp.Expr) -> bool:
+    return stored_date(node) is not None or _iso_pattern(node) is not None
+
+
+def _iso_pattern(node: exp.Expr) -> str | None:
+    """The pattern of a strftime that writes whole ISO dates."""
+    node = bare(node)
+    pattern = string(node.expressions[-1]) if function_name(node) == "strftime" else None
+    return pattern if pattern is not None and pattern.startswith("%Y-%m-%d") else None
+
+
+def _moment(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
+    """A date as DuckDB reads it, and whether it has a time of day; None for anything else."""
+    column = stored_date(node)
+    if column is not None:
+        return parsed(node, column), has_time(column)
+    pattern = _iso_pattern(node)
+    if pattern is not None:
+        return as_moment(node), pattern != "%Y-%m-%d"
+    said = string(node)
+    if said is not None and said.lower() != "now" and iso_literal(said) is None and read_date(said) is None:
+        return None
+    kind = kind_of(node)
+    if said is None and kind not in ("date", "timestamp"):
+        return None
+    moment = as_moment(bare(node))
+    return moment, kind_of(moment) != "date"
+
+
+def _between(first: exp.Expr, last: exp.Expr, *, is_whole: bool) -> exp.Expr:
+    if is_whole:
         return call("date_diff", text("day"), cast(first, "DATE"), cast(last, "DATE"))
     return exp.Sub(this=call("julian", last), expression=call("julian", first))
 

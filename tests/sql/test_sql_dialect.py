@@ -130,6 +130,15 @@ MEANT = [
     ("SELECT id FROM odd_dates WHERE EXTRACT(YEAR FROM eu) = 2022 OR year(mixed) = '2022'", [(3,)]),
     ("SELECT id FROM odd_dates WHERE strftime('%Y', eu) = 2022", [(3,)]),
     ("SELECT title FROM articles WHERE published_date::DATE = '2023-04-17'", [("Bank run",)]),
+    ("SELECT AVG(updated_at - created_at), MAX((updated_at - created_at) * 24) FROM task", [(1, 24)]),
+    ("SELECT id FROM odd_dates WHERE eu - mixed = 0 AND '2023-05-01' - eu = 14", [(1,)]),
+    ("SELECT MAX(eu) - MIN(eu), native - eu FROM odd_dates WHERE id = 1 GROUP BY native, eu", [(0, 0)]),
+    ("SELECT ROUND(until - seen, 6), ROUND((until - seen) * 24) FROM log WHERE id = 1", [(0.5, 12)]),
+    ("SELECT (SELECT MAX(updated_at) FROM task) - created_at FROM task ORDER BY id", [(32,), (1,)]),
+    ("SELECT datetime(updated_at, '+12 hours') - created_at FROM task WHERE id = 1", [(1.5,)]),
+    ("SELECT CASE WHEN id = 1 THEN note ELSE id END FROM task WHERE id = 2", [("2",)]),
+    ("SELECT IIF(id = 1, 0.5, note) FROM task WHERE id = 1", [("0.5",)]),
+    ("SELECT SUM(CASE WHEN id = 1 THEN '2' ELSE id END), SUM(DISTINCT '4' || '2') FROM task", [(4, 42)]),
     (
         "SELECT title FROM articles WHERE published_date <= DATE '2023-03-31' AND published_date > '2023-03-01'",
         [("River",)],
@@ -144,6 +153,20 @@ def test_rows_are_those_that_were_meant(statement, rows, duck):
     query = check(statement, CATALOG)
     assert plain(duck.execute(query.text).fetchall()) == plain(rows)
     assert check(query.text, CATALOG) == query
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["AVG(seen)", "SUM(DISTINCT seen)", "seen + 7", "id * seen", "ABS(seen)", "MAX(seen) / 2", "seen - id"],
+)
+def test_a_text_date_is_no_number(expression):
+    with pytest.raises(SqlRejected, match="'seen' holds dates, not numbers; write julianday"):
+        check(f"SELECT {expression} FROM log", CATALOG)
+
+
+def test_a_number_with_separators_is_asked_for_plainly():
+    with pytest.raises(SqlRejected, match="'amount' holds numbers; write '1,234"):
+        check("SELECT id FROM orders WHERE amount > '1,234.50'", CATALOG)
 
 
 def test_a_date_beside_unreadable_text_is_unknown_not_an_error():
