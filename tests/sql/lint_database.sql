@@ -59,3 +59,12 @@ WITH adjective (a, n) AS (VALUES ('Silent', 1), ('Golden', 2), ('Hidden', 3), ('
   noun (b, m) AS (VALUES ('River', 1), ('Harbour', 2), ('Garden', 3), ('Mountain', 4), ('Lantern', 5), ('Orchard', 6), ('Castle', 7), ('Letters', 8))
 INSERT INTO book (title, pages, copies)
 SELECT 'The ' || a || ' ' || b, CASE WHEN n + m > 14 THEN NULL ELSE 90 + 37 * n + 5 * m END, 2 + (n * m) % 5 FROM adjective, noun;
+
+-- Numbers kept as text: beside words (listed), beside words (not listed), as codes of one length, with separators.
+CREATE TABLE sample (id INTEGER PRIMARY KEY, level TEXT, mass TEXT, code TEXT, batch TEXT, cost TEXT, remark TEXT);
+WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 240)
+INSERT INTO sample
+SELECT i, CASE WHEN i % 5 = 0 THEN 'none seen' ELSE i % 13 END, CASE WHEN i % 6 = 0 THEN 'too light' ELSE 3 * i END,
+  printf('%05d', 7 * i), 'B' || i, CASE WHEN i % 4 = 0 THEN 'free' ELSE printf('%d,%03d', i, i % 7) END,
+  CASE WHEN i % 20 = 0 THEN i ELSE 'fine as ' || i END
+FROM n;

@@ -333,3 +333,26 @@ SELECT name FROM person WHERE city IS DISTINCT FROM 'Gent' -- none null-negation
 SELECT name FROM person WHERE COALESCE(city, '') <> 'Gent' -- none null-negation
 SELECT SUM(city <> 'Gent') FROM person -- none null-negation
 SELECT COUNT(*) FROM purchase WHERE discount <> 5 OR amount > 10 -- none null-negation
+
+-- text-order
+SELECT id FROM sample ORDER BY level DESC LIMIT 3 -- text-order
+SELECT level, COUNT(*) FROM sample GROUP BY level ORDER BY level -- text-order
+SELECT MAX(level) FROM sample -- text-order
+SELECT MIN(mass), MAX(mass) FROM sample -- text-order
+SELECT id, mass FROM sample ORDER BY 2 -- text-order
+SELECT id FROM sample WHERE mass > 90 -- text-order
+SELECT COUNT(*) FROM sample WHERE 5 <= level -- text-order
+SELECT id FROM sample WHERE level BETWEEN 2 AND 11 -- text-order
+SELECT id FROM sample WHERE id IN (SELECT s.id FROM sample s ORDER BY s.mass DESC LIMIT 3) -- text-order
+SELECT MAX(cost) FROM sample -- text-order
+SELECT id FROM sample ORDER BY CAST(level AS REAL) DESC LIMIT 3 -- none text-order
+SELECT MAX(TRY_CAST(mass AS DOUBLE)) FROM sample -- none text-order
+SELECT code FROM sample ORDER BY code -- none text-order
+SELECT MAX(batch) FROM sample -- none text-order
+SELECT remark FROM sample ORDER BY remark LIMIT 5 -- none text-order
+SELECT id FROM sample WHERE level = 5 -- none text-order
+SELECT COUNT(mass) FROM sample WHERE mass <> 'too light' -- none text-order
+SELECT id FROM sample WHERE code > '00100' -- none text-order
+SELECT id FROM sample ORDER BY id -- none text-order
+SELECT name FROM person ORDER BY city -- none text-order
+SELECT MAX(placed) FROM purchase -- none text-order

@@ -28,6 +28,7 @@ from sqlrag_dspy.sql.linting.null_rows import negation, not_in
 from sqlrag_dspy.sql.linting.out_of_range import out_of_range
 from sqlrag_dspy.sql.linting.spelling import fold, nearest_stored, spelling, stored_spelling
 from sqlrag_dspy.sql.linting.statement import NoRow, Notice, Rule, Statement
+from sqlrag_dspy.sql.linting.text_order import text_order
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
@@ -50,6 +51,7 @@ LINTS: tuple[tuple[str, Rule], ...] = (
     ("not-in-null", not_in),
     ("date-form", date_form),
     ("last-day", last_day),
+    ("text-order", text_order),
     ("out-of-range", out_of_range),
     ("namesakes", namesakes),
     ("division", division),
