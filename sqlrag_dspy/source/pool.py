@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sqlrag_dspy.errors import QueryFailed, SourceBusy, SqlRagError
-from sqlrag_dspy.source import cancelling
+from sqlrag_dspy.source import cancelling, failures
 from sqlrag_dspy.source.attach import Place
 from sqlrag_dspy.source.execute import Worker, closed
 
@@ -139,11 +139,17 @@ class Engine:
         return rows
 
     def checked(self, sql: str, *, seconds: float, rows: int) -> dict[str, Any]:
-        """Columns, rows and truncated of one SELECT from outside, within time, row and byte limits."""
+        """Columns, rows and truncated of one SELECT from outside, within time, row and byte limits.
+
+        Raises QueryFailed, in words for whoever wrote it.
+        """
         request = {
             "op": "checked", "sql": sql, "views": self.views, "seconds": seconds, "rows": rows, "bytes": MAX_BYTES,
         }  # fmt: skip
-        return self._ask(request, seconds)
+        try:
+            return self._ask(request, seconds)
+        except QueryFailed as error:
+            raise QueryFailed(failures.advised(str(error)), wall=error.wall) from error
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
