@@ -2,12 +2,11 @@
 
 Run as a script with the standard library and duckdb alone, so that it starts fast and needs nothing of the
 application that started it. Requests and replies are JSON lines on stdin and stdout. It ends when its parent
-closes stdin. It leaves out all knowledge of catalogs: what to run is sent to it.
+closes stdin or is gone. It leaves out all knowledge of catalogs: what to run is sent to it.
 
 First line: {"kind", "path", "extension", "memory", "threads"}; the reply is {"ready": true} or an error.
 Then: {"op": "checked" | "trusted", "sql", "views", "params", "rows", "bytes", "seconds", "processor"}
-replies {"columns", "rows", "truncated"} or {"error", "reason"}; reason is one of time, memory, fatal, sql,
-open, jail.
+replies {"columns", "rows", "truncated"} or {"error", "reason": time, memory, fatal, sql, open or jail}.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
+PARENT = os.getppid()
 EXIT_MEMORY = 86
 """Exit code when resident memory passed what the limit allows."""
 MEMORY_SLACK = 400 << 20
@@ -220,6 +220,8 @@ class Watch(threading.Thread):
                 ):
                     self.fired = True
                     self.con.interrupt()
+            if os.getppid() != PARENT:  # a forked child of it may still hold stdin open
+                os._exit(0)
             if resident() > self.ceiling:
                 os._exit(EXIT_MEMORY)
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -339,6 +340,37 @@ def test_a_forked_copy_has_workers_of_its_own(over, tmp_path):
     os.waitpid(child, 0)
     assert told.read_text() == "((3,),)"
     assert source.execute(SHORT).values == ((3,),)
+
+
+def has_ended(pid):
+    """Whether a process is gone, or waits for a parent to take note of its end."""
+    try:
+        os.kill(pid, 0)
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except ProcessLookupError:
+        return True
+    except FileNotFoundError:
+        return False
+
+
+def test_workers_end_with_their_process_though_a_forked_copy_lives(tmp_path):
+    with sqlite3.connect(tmp_path / "data.db") as connection:
+        connection.executescript(SCRIPT)
+    code = (
+        "import os, signal, time\nfrom sqlrag_dspy.settings import Limits\n"
+        "from sqlrag_dspy.source import open_source\n"
+        "source = open_source('data.db', limits=Limits())\nsource.catalog\n"
+        "child = os.fork()\nif child == 0:\n    time.sleep(60)\n    os._exit(0)\n"
+        "print(child, *source._engine.pids, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE) as started:
+        copy, *workers = map(int, started.stdout.readline().split())
+        try:
+            assert workers
+            until(lambda: all(map(has_ended, workers)))
+            assert not has_ended(copy)
+        finally:
+            os.kill(copy, signal.SIGKILL)
 
 
 def test_many_threads_get_their_own_results(over):
