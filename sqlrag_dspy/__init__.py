@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlrag_dspy.errors import SqlRagError
+from sqlrag_dspy.errors import Cancelled, SqlRagError
 
 if TYPE_CHECKING:
     from sqlrag_dspy.learn.labels import Label
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlrag_dspy.source import Cancellation
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Cancellation", "Label", "SqlRag", "SqlRagError", "__version__", "load"]
+__all__ = ["Answer", "Cancellation", "Cancelled", "Label", "SqlRag", "SqlRagError", "__version__", "load"]
 
 _LAZY = {
     "load": "sqlrag_dspy.program",

@@ -74,7 +74,8 @@ class Cancellation:
     def check(self) -> None:
         """Raises Cancelled when cancelled."""
         if self._is_cancelled:
-            raise Cancelled(CANCELLED)
+            # A worker that was killed for it is reported as lost, which is no cause of anything.
+            raise Cancelled(CANCELLED) from None
 
     @contextmanager
     def stopping(self, call: Callable[[], object]) -> Iterator[None]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sqlrag_dspy
 from sqlrag_dspy import Cancellation
 from sqlrag_dspy.errors import Cancelled, QueryFailed, SourceBusy, SourceError
 from sqlrag_dspy.settings import Limits
@@ -204,6 +206,26 @@ def test_cancelling_stops_what_runs_and_what_waits_and_the_next_query_works(over
     assert source.execute(SHORT).values == ((3,),)
     with cancellation, pytest.raises(Cancelled):
         source.execute(SHORT)
+    assert source.execute(SHORT).values == ((3,),)
+
+
+def test_cancelling_again_and_again_tells_of_nothing_but_the_cancelling(over, background):
+    source = over(workers=1)
+    for _ in range(3):  # the later ones may find a worker that has not yet started
+        cancellation = Cancellation()
+
+        def ask(cancellation=cancellation):
+            with cancellation:
+                source.execute(ENDLESS)
+
+        asked = background(ask)
+        until(lambda: running(source) == 1)
+        cancellation.cancel()
+        told = "".join(traceback.format_exception(asked.exception()))
+        assert isinstance(asked.exception(), sqlrag_dspy.Cancelled)
+        assert "the query was cancelled" in told
+        assert "could not start" not in told
+        assert "ended the database worker" not in told
     assert source.execute(SHORT).values == ((3,),)
 
 
