@@ -28,10 +28,8 @@ def show(answer: Answer, screen: Screen, *, is_traced: bool = False) -> None:
     told = [
         f"route {answer.route}",
         f"confidence {answer.confidence:.2f}",
-        f"decided by {answer.decided_by} tier",
+        *_deciders(answer),
     ]
-    if answer.decided_by == "lm":
-        told[-1] = "decided by the language model"
     if answer.usage.lm_calls:
         told.append(f"{answer.usage.lm_calls} model calls")
     screen.text(" · ".join([*told, f"{answer.usage.seconds:.2f} s"]), "dim")
@@ -49,6 +47,16 @@ def show(answer: Answer, screen: Screen, *, is_traced: bool = False) -> None:
             screen.text(line, "dim")
         else:
             screen.text(f"warning: {line}", "yellow")
+
+
+def _deciders(answer: Answer) -> list[str]:
+    """Who chose the route and who wrote the SQL, in one piece where that is the same."""
+    names = {False: "learned tier", True: "the language model"}
+    router = names[answer.decided_by == "lm"]
+    if answer.sql is None or answer.depth is None:
+        return [f"decided by {router}"]
+    writer = names[answer.depth != "sketch"]
+    return [f"decided by {router}"] if writer == router else [f"route by {router}", f"SQL by {writer}"]
 
 
 def sources(answer: Answer) -> str:

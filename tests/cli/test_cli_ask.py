@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
+
+from sqlrag_dspy import Answer
+from sqlrag_dspy.cli.answers import show
+from sqlrag_dspy.cli.output import Screen
 
 
 def test_an_answer_for_a_person(sqlrag, program):
@@ -105,3 +110,20 @@ def test_bytes_that_are_no_text_become_a_question(shell, program):
     outcome = shell("ask", b"bees \xff on roofs".decode("utf-8", "surrogateescape"), "--json")
     assert outcome.code == 0, outcome.err
     assert outcome.json["question"] == "bees � on roofs"
+
+
+@pytest.mark.parametrize(
+    ("decided_by", "sql", "depth", "said"),
+    [
+        ("learned", "SELECT 1", "sketch", "· decided by learned tier ·"),
+        ("learned", "SELECT 1", "call", "· route by learned tier · SQL by the language model ·"),
+        ("lm", "SELECT 1", "agent", "· decided by the language model ·"),
+        ("lm", "SELECT 1", "sketch", "· route by the language model · SQL by learned tier ·"),
+        ("learned", None, "call", "· decided by learned tier ·"),
+        ("lm", None, None, "· decided by the language model ·"),
+    ],
+)
+def test_who_routed_and_who_wrote_the_sql_are_told_apart(decided_by, sql, depth, said):
+    out = io.StringIO()
+    show(Answer(question="?", route="sql", decided_by=decided_by, sql=sql, depth=depth), Screen(out=out))
+    assert said in out.getvalue()
