@@ -185,7 +185,7 @@ def toml(url: str, catalog: Catalog, chosen: Chosen, *, store: str | None = None
         f"store = {quoted(store or usual.store)}  # where the index lives; nothing is written into the source",
         f"embedder = {quoted(list(usual.embedder))}",
         f'lm = {quoted(usual.lm)}  # "" = none; "gemini/gemini-2.5-flash" with GEMINI_API_KEY; any name dspy.LM takes',
-        f"lm_small = {quoted(usual.lm_small)}  # a cheaper model for validation steps; no step of this version uses it",
+        f'lm_small = {quoted(usual.lm_small)}  # a cheaper model for checking and criticising; "" = the same one',
         "",
         "# key: identifies a row. text: columns searched by meaning. filters: columns kept beside the index, for",
         "# equality filters without SQL; every other restriction goes through SQL. After a change: 'sqlrag index'.",

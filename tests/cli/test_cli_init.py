@@ -29,6 +29,10 @@ def test_init_writes_settings_that_load_and_work(sqlrag, stories):
     assert outcome.code == 0, outcome.err
     assert "wrote sqlrag.toml" in outcome.out
     loaded = settings.load(None, {})
+    assert (
+        '# a cheaper model for checking and criticising; "" = the same one'
+        in (stories / "sqlrag.toml").read_text()
+    )
     assert loaded.source == "sqlite:///stories.db"
     assert loaded.program == "articles"
     assert loaded.tables["story"].key == "id"
