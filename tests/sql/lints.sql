@@ -71,7 +71,19 @@ SELECT person_id FROM purchase GROUP BY person_id HAVING COUNT(*) = 0 -- contrad
 SELECT name FROM person WHERE age BETWEEN 60 AND 20 -- contradiction
 SELECT id FROM purchase WHERE status = 'paid' AND status NOT IN ('paid', 'open') -- contradiction
 SELECT id FROM purchase WHERE strftime('%Y', placed) = '2023' AND strftime('%Y', placed) = '2022' -- contradiction
+SELECT COUNT(*) FROM purchase WHERE coupon IS NULL AND TRY_STRPTIME(coupon, '%Y-%m-%d') >= '2023-01-01' -- contradiction
+SELECT id FROM purchase WHERE coupon IS NULL AND lower(coupon) LIKE 'spr%' -- contradiction
+SELECT id FROM purchase WHERE placed IS NULL AND YEAR(TRY_STRPTIME(placed, '%Y-%m-%d %H:%M:%S')) = 2023 -- contradiction
+SELECT id FROM purchase WHERE discount IS NULL AND amount - discount > 10 -- contradiction
+SELECT id FROM purchase WHERE discount IS NULL AND 10 < amount - discount -- contradiction
 SELECT name FROM person WHERE age > 30 AND age < 50 -- none contradiction
+SELECT id FROM purchase WHERE coupon IS NULL AND COALESCE(lower(coupon), 'none') = 'none' -- none contradiction
+SELECT id FROM purchase WHERE coupon IS NOT NULL AND lower(coupon) = 'spring' -- none contradiction
+SELECT id FROM purchase WHERE coupon IS NULL AND lower(status) = 'paid' -- none contradiction
+SELECT id FROM purchase WHERE coupon IS NULL OR lower(coupon) = 'spring' -- none contradiction
+SELECT id FROM purchase WHERE coupon IS NULL AND CONCAT(coupon, status) = 'paid' -- none contradiction
+SELECT a.id FROM purchase a JOIN purchase b ON a.person_id = b.person_id WHERE a.coupon IS NULL AND lower(b.coupon) = 'spring' -- none contradiction
+SELECT p.id FROM person p LEFT JOIN purchase b ON p.id = b.person_id AND b.quantity + 1 > 2 WHERE b.quantity IS NULL -- none contradiction
 SELECT id FROM purchase WHERE status = 'paid' OR status = 'open' -- none contradiction
 SELECT id FROM purchase WHERE status <> 'paid' AND status <> 'open' -- none contradiction
 SELECT a.id FROM purchase a JOIN purchase b ON a.person_id = b.person_id AND a.id < b.id -- none contradiction

@@ -10,7 +10,8 @@ from sqlglot import exp
 from sqlrag_dspy.sql.comparing import bare
 from sqlrag_dspy.sql.kinds import Field
 from sqlrag_dspy.sql.linting.bounds import Bound, Scalar, bounds, is_less
-from sqlrag_dspy.sql.linting.statement import Statement, own, place_of, terms_of
+from sqlrag_dspy.sql.linting.statement import Statement, null_with, own, place_of, terms_of
+from sqlrag_dspy.sql.phrases import condition_text
 from sqlrag_dspy.sql.scopes import conjuncts
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -61,6 +62,25 @@ def exclusive(terms: Sequence[exp.Expr]) -> Iterator[str]:
                 if {one.op, two.op} == {">=", "<="} and _is_reversed(terms, one):
                     remedy = "write the smaller bound of BETWEEN first"
                 yield f"{one.text} and {two.text} never hold together; {remedy}"
+                break
+    yield from _missing(terms, together)
+
+
+def _missing(terms: Sequence[exp.Expr], together: dict[str, list[Bound]]) -> Iterator[str]:
+    """IS NULL beside a condition on something that is NULL wherever that is."""
+    for place, stated in together.items():
+        null = next((each for each in stated if each.op == "null"), None)
+        if null is None:
+            continue
+        for term in terms:
+            inner = bare(term)
+            if not isinstance(inner, (*_COMPARED, exp.Like, exp.ILike, exp.Between, exp.In)):
+                continue
+            sides = [inner.this]
+            if isinstance(inner, _COMPARED):
+                sides.append(inner.expression)
+            if any(bare(side).sql() != place and place in null_with(side) for side in sides):
+                yield f"{null.text} and {condition_text(term)} never hold together; use OR, or leave one out"
                 break
 
 

@@ -75,6 +75,14 @@ class Statement:
 
 
 _STRICT = ("lower", "upper", "try_strptime", "abs", "length", "round", "strftime")
+_STRICT_IN_ALL = frozenset((
+    "strptime", "date_part", "datepart", "date_trunc", "datetrunc", "date_diff", "datediff", "date_sub",
+    "datesub", "year", "quarter", "month", "week", "day", "dayofweek", "isodow", "dayofyear", "hour",
+    "minute", "second", "monthname", "dayname", "last_day", "epoch", "substr", "substring", "left",
+    "right", "replace", "trim", "ltrim", "rtrim", "instr", "strpos", "contains", "starts_with",
+    "ends_with", "prefix", "suffix", "floor", "ceil", "ceiling", "sqrt", "reverse",
+))  # fmt: skip
+"""More functions that give NULL where any argument is NULL."""
 
 Rule = Callable[[Statement], Iterator[str]]
 
@@ -128,6 +136,21 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
             node = bare(node.expressions[0])
         else:
             return node
+
+
+def null_with(node: exp.Expr) -> set[str]:
+    """The columns, as SQL, that each make the expression NULL where they are NULL."""
+    node = bare(node)
+    if isinstance(node, exp.Column):
+        return {node.sql()}
+    inside: list[exp.Expr] = []
+    if isinstance(node, exp.Cast | exp.Neg | exp.Trim):
+        inside = [node.this]
+    elif isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.DPipe):
+        inside = [node.this, node.expression]
+    elif function_name(node) in (*_STRICT, *_STRICT_IN_ALL):
+        inside = node.expressions
+    return {each for part in inside for each in null_with(part)}
 
 
 def table_sources(select: exp.Select, catalog: Catalog) -> dict[str, Table | exp.Query]:
