@@ -91,5 +91,14 @@ def text_of(asked: Line, name: str) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
+def only(asked: Line, *known: str) -> None:
+    """Raises SqlRagError when a line says more than `known` and `id`: what was mistyped must not be left out."""
+    unknown = [name for name in asked if name not in known and name != "id"]
+    if unknown:
+        told = ", ".join(f'"{name}"' for name in (*known, "id"))
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise SqlRagError(f"unknown key {json.dumps(unknown[0][:80])}{more}; a line may have {told}")
+
+
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")

@@ -78,12 +78,7 @@ def run_sql(args: argparse.Namespace, screen: Screen) -> int:
     arguments.one_of(args, "query")
     with opening.database(args) as database:
         if args.batch is not None:
-            return batch.run(
-                args.batch,
-                screen,
-                answer=lambda line: compute(database, batch.text_of(line, "sql")),
-                failed=failure,
-            )
+            return batch.run(args.batch, screen, answer=_statement(database), failed=failure)
         if not args.query.strip():
             raise SqlRagError("the statement is empty; write a SELECT")
         result = compute(database, args.query)
@@ -96,6 +91,14 @@ def run_sql(args: argparse.Namespace, screen: Screen) -> int:
     for warning in result["warnings"]:
         screen.warn(warning)
     return 0
+
+
+def _statement(database: Database) -> Callable[[batch.Line], batch.Line]:
+    def answer(asked: batch.Line) -> batch.Line:
+        batch.only(asked, "sql")
+        return compute(database, batch.text_of(asked, "sql"))
+
+    return answer
 
 
 def compute(database: Database, statement: str) -> dict[str, Any]:
@@ -149,8 +152,10 @@ def run_search(args: argparse.Namespace, screen: Screen) -> int:
 
 def _line(database: Database, args: argparse.Namespace) -> Callable[[batch.Line], batch.Line]:
     def answer(asked: batch.Line) -> batch.Line:
+        batch.only(asked, "text", "where", "filters", "k", "table")
         k, where = asked.get("k", args.k), asked.get("where")
-        filters, table = asked.get("filters") or {}, asked.get("table") or args.table
+        filters, table = asked.get("filters"), asked.get("table") or args.table
+        filters = {} if filters is None else filters
         if isinstance(k, bool) or not isinstance(k, int) or k <= 0:
             raise SqlRagError(f'"k" is {k!r}; give a whole number above 0')
         if where is not None and not isinstance(where, str):

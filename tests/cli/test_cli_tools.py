@@ -191,6 +191,42 @@ def test_search_by_lines(sqlrag, indexed):
     assert [d["key"] for d in found[7]["documents"]] == [5]
 
 
+@pytest.mark.parametrize("filters", [[], 0, "", False, 5])
+def test_filters_of_a_line_that_are_no_object_are_refused(sqlrag, indexed, filters):
+    lines = [
+        {"text": "bees", "filters": filters},
+        {"text": "bees", "filters": None},
+        {"text": "bees", "filters": {}},
+    ]
+    (indexed / "lines").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    refused, *fine = sqlrag("search", "--batch", "lines").lines
+    assert '"filters" is not an object' in refused["error"]
+    assert all(line["documents"] for line in fine)
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "told"),
+    [
+        (
+            "search",
+            {"text": "bees", "wehre": "words > 300"},
+            '"wehre"; a line may have "text", "where", "filters"',
+        ),
+        (
+            "search",
+            {"text": "bees", "filter": {"words": 290}, "K": 3},
+            '"filter" and 1 more; a line may have',
+        ),
+        ("sql", {"sql": "SELECT 1", "where": "words > 300"}, '"where"; a line may have "sql", "id"'),
+    ],
+)
+def test_an_unknown_key_of_a_line_is_refused(sqlrag, indexed, command, line, told):
+    (indexed / "lines").write_text(json.dumps({"id": 1, **line}))
+    (found,) = sqlrag(command, "--batch", "lines").lines
+    assert found["id"] == 1
+    assert f"unknown key {told}" in found["error"]
+
+
 # --- sql ----------------------------------------------------------------------------------------------
 
 
