@@ -7,7 +7,7 @@ with a changed row (`table_sync`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -21,6 +21,8 @@ FEW = 0.1
 """Share of the rows up to which changed ones are asked for by their keys."""
 PAGE = 2_000
 """Changed rows asked for at once."""
+READINGS = 3
+"""Readings of a table that must meet a key twice before it is one that two rows share."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,18 @@ def compare(reader: RowReader, spec: store.Spec, known: Mapping[str, str | None]
         return Comparison(seen, _all_rows(reader, spec, known, seen))
     count = 0
     changed: dict[str, Key] = {}
+    doubled: set[str] = set()
     for *values, digest in reader.digests(spec.name, spec.key, spec.columns):
         key: Key = tuple(values)
         name = store.key_json(key)
         if name in seen:
-            changed[name] = key  # read again by its key, which tells a moved row from two rows
+            doubled.add(name)
+            changed[name] = key
         seen[name] = None
         count += 1
         if digest is None or known.get(name) != digest:
             changed[name] = key
+    _refuse_shared(reader, spec, doubled)
     if len(changed) > FEW * count or any(None in key for key in changed.values() if isinstance(key, tuple)):
         seen.clear()
         return Comparison(seen, _all_rows(reader, spec, known, seen))
@@ -142,7 +147,7 @@ def _all_rows(
         if row.digest is None or known.get(row.key) != row.digest:
             yield row
     if again:
-        # A row that was replaced while the table was read is met twice; two rows with one key stay two.
+        _refuse_shared(reader, spec, again.keys())
         found: set[str] = set()
         for row in read_rows(reader, spec, list(again.values())):
             if row.key in found:
@@ -151,6 +156,27 @@ def _all_rows(
             yield row
         for name in again.keys() - found:
             raise _shared(spec, name)
+
+
+def _refuse_shared(reader: RowReader, spec: store.Spec, names: Collection[str]) -> None:
+    """Raises IndexUnusable when two rows share one of these keys.
+
+    A row that was replaced while the table was read is met twice; two rows with one key stay two. They are told
+    apart by reading all keys: asked for by its key, of two rows that differ in its type (1 and '1' in a SQLite
+    column that holds both) the database may give one.
+    """
+    for _ in range(READINGS):
+        if not names:
+            return
+        met: set[str] = set()
+        twice: set[str] = set()
+        for values in reader.scan(spec.name, spec.key):
+            name = store.key_json(tuple(values))
+            if name in names:
+                (twice if name in met else met).add(name)
+        names = twice
+    if names:
+        raise _shared(spec, min(names))
 
 
 def _shared(spec: store.Spec, key: str) -> IndexUnusable:

@@ -83,6 +83,20 @@ def build(
             own = by_name.get(table.name)
             built, reading = _table(table, rows, columns, own)
             engine.trusted(reading.view())
+            notes: list[str] = []
+            if own is not None and own.key is not None:
+                notes = _key_warning(engine, built) if rows else []
+            elif _may_be_shared(built, columns) and _key_warning(engine, built):
+                # Declared unique as stored: 1, '1' and x'31' are three values there and read as one.
+                notes = [
+                    f"the key {built.key[0]} of {table.name} reads alike in some rows (it holds values of several "
+                    "types, as 1 and '1'), so it is not their key here"
+                ]
+                loose = tuple(dataclasses.replace(column, primary=0) for column in table.columns)
+                built, reading = _table(
+                    dataclasses.replace(table, columns=loose, unique=()), rows, columns, own
+                )
+                engine.trusted(reading.view())
         except QueryFailed as error:
             if any(word in str(error) for word in _FATAL):
                 raise refusal(engine.place, str(error)) from error
@@ -98,8 +112,7 @@ def build(
             for m in columns
             if m.raw.is_nocase
         ]
-        if own is not None and own.key is not None and rows:
-            warnings += _key_warning(engine, built)
+        warnings += notes
     engine.prepare = tuple(reading.view() for reading in readings)
     engine.views = tuple(reading.table for reading in readings)
     tables = [_inferred(engine, table, tables) for table in tables]
@@ -153,6 +166,13 @@ def _table(
     return table, reading
 
 
+def _may_be_shared(table: Table, columns: Sequence[Measured]) -> bool:
+    """Whether a key of one column has to be counted to know that no two rows share it as it is read."""
+    if not table.rows or len(table.key) != 1:
+        return False
+    return any(m.raw.name == table.key[0] and not m.is_unique for m in columns)
+
+
 def _key_warning(engine: Engine, table: Table) -> list[str]:
     names = ", ".join(quoting.name(name) for name in table.key)
     whole, distinct = engine.trusted(
@@ -162,7 +182,8 @@ def _key_warning(engine: Engine, table: Table) -> list[str]:
     if whole == distinct:
         return []
     return [
-        f"the key {', '.join(table.key)} of {table.name} is shared by some rows; only one of them is found"
+        f"the key {', '.join(table.key)} of {table.name} is shared by some rows, as read (1 and '1' read alike); "
+        f"an index needs one that tells rows apart under [tables.{table.name}]"
     ]
 
 

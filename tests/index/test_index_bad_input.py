@@ -10,6 +10,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,48 @@ def test_whole_keys_of_any_size_are_found_in_a_database(tmp_path: Path) -> None:
         one = index.search("mast", "t", allowed=[1e300], reader=source).documents
         assert [d.key for d in one] == [1e300]
         index.close()
+
+
+MIXED = """CREATE TABLE t(k UNIQUE, body TEXT);
+    INSERT INTO t VALUES (1, 'lamp'), ('1', 'fish'), (2.5, 'rope'), ('x', 'mast'), (x'31', 'bell');"""
+
+
+def test_keys_that_differ_in_their_type_alone_lose_no_row(tmp_path: Path) -> None:
+    path, toy = tmp_path / "m.db", {"toy": ToyEmbedder()}
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(MIXED)
+    chosen = {"t": TableSettings(text=["body"], filters=[])}
+    with open_source(str(path), limits=Limits(), tables=chosen) as source:
+        assert source.catalog.table("t").key == ("rowid",)
+        assert any("reads alike in some rows" in warning for warning in source.catalog.warnings)
+        sync(tmp_path / "store", source, source.catalog.tables, TOY, embed_functions=toy)
+        index = open_index(tmp_path / "store", source.catalog.tables, TOY, embed_functions=toy)
+        found = index.search("fish", "t", reader=source).documents
+        assert found[0].passages[0].text == "fish"
+        assert len(found) == 5
+        index.close()
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_keys_that_are_set_and_read_alike_stop_the_sync(tmp_path: Path, is_late: bool) -> None:
+    path, toy = tmp_path / "m.db", {"toy": ToyEmbedder()}
+    chosen = {"t": TableSettings(key="k", text=["body"], filters=[])}
+
+    def synced() -> None:
+        with open_source(str(path), limits=Limits(), tables=chosen) as source:
+            sync(tmp_path / "store", source, source.catalog.tables, TOY, embed_functions=toy)
+
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(MIXED)
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(str(n), f"page {n}") for n in range(10, 99)])
+        if is_late:  # rows whose digests are known, and then two more
+            connection.execute("DELETE FROM t WHERE body IN ('fish', 'bell')")
+            connection.commit()
+            synced()
+            connection.execute("INSERT INTO t VALUES ('1', 'fish')")
+        connection.commit()
+    with pytest.raises(IndexUnusable, match=r'two rows of t have the key k = "?1"?; set a key'):
+        synced()
 
 
 def test_rows_that_vanish_between_search_and_reading(tmp_path: Path) -> None:
