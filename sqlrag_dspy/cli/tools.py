@@ -108,7 +108,7 @@ def compute(database: Database, statement: str) -> dict[str, Any]:
     query = database.check(statement)
     rows = database.run(query)
     most = database.settings.limits.rows
-    advice, reasons = sql.remarks(query, rows, database.catalog, database.run, limit=most)
+    advice, reasons, _ = sql.remarks(query, rows, database.catalog, database.run, limit=most)
     return {
         "columns": list(rows.columns),
         "rows": [list(row) for row in rows.values],

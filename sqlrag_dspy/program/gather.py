@@ -36,6 +36,8 @@ class Evidence:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     """What may be quietly wrong with the SQL, each with advice."""
+    is_doubtful: bool = False
+    """Whether the SQL found nothing because of a condition that no row passes."""
     told: str = ""
     """What the SQL does, in a model's words."""
     written: Written | None = None

@@ -57,8 +57,14 @@ def execute(inquiry: Inquiry, query: CheckedSql) -> Evidence:
         rows = database.run(query)
         step.output = f"{len(rows.values)} rows" + (" (cut)" if rows.truncated else "")
     most = database.settings.limits.rows
-    advice, reasons = sql_room.remarks(query, rows, database.catalog, database.run, limit=most)
-    return Evidence(sql=query, rows=rows, notes=reasons, doubts=[*query.warnings, *advice])
+    found = sql_room.remarks(query, rows, database.catalog, database.run, limit=most)
+    return Evidence(
+        sql=query,
+        rows=rows,
+        notes=found.reasons,
+        doubts=[*query.warnings, *found.advice],
+        is_doubtful=found.is_doubtful,
+    )
 
 
 def ungrounded(inquiry: Inquiry, query: CheckedSql) -> list[str]:

@@ -29,6 +29,7 @@ def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None
     """
     evidence = _evidence(rag, inquiry, plan, most)
     inquiry.warnings.extend(evidence.doubts)
+    inquiry.flagged = inquiry.flagged or evidence.is_doubtful
     return evidence
 
 

@@ -32,14 +32,19 @@ _MAX_DEPTH = 3
 
 @dataclass(frozen=True)
 class Reason:
-    """One line of why a result is empty, and the conditions of the statement that it tells of."""
+    """One line of why a result is empty, and the conditions of the statement that it tells of.
+
+    `is_doubtful`: that no row passes one of them alone, or that they exclude each other, so that the statement may
+    not ask for what was meant; conditions that merely have no row in common are an answer.
+    """
 
     line: str
     conditions: tuple[exp.Expr, ...] = ()
+    is_doubtful: bool = False
 
     def after(self, words: str) -> Reason:
         """The same reason, introduced."""
-        return Reason(f"{words}: {self.line}", self.conditions)
+        return Reason(f"{words}: {self.line}", self.conditions, self.is_doubtful)
 
 
 def is_empty(rows: Rows) -> bool:
@@ -126,6 +131,7 @@ class _Explanation:
         if passed is None:
             return []
         needed = self._needed(select, links, terms)
+        is_doubtful = len(needed) == 1 or any(True for _ in exclusive(needed))
         found: list[Reason] = []
         if len(terms) > 1:
             # Rows can pass only without one of `needed`: without any other, these still let none pass.
@@ -135,7 +141,7 @@ class _Explanation:
                 if left:
                     rows = "1 row passes" if left == 1 else f"{left:,} rows pass"
                     said = f"without the condition {condition_text(term)}, {rows}"
-                    found.append(self._instead(said, select, term, depth))
+                    found.append(self._instead(said, select, term, depth, is_doubtful))
         found = found or self._conflicts(select, links, terms, needed, depth)
         return found or [
             Reason(f"the {len(terms)} conditions let no row pass; which of them was not found out")
@@ -183,25 +189,28 @@ class _Explanation:
         while needed:
             if len(needed) == 1:
                 said = f"no row passes: {condition_text(needed[0])}"
-                found.append(self._instead(said, select, needed[0], depth))
+                found.append(self._instead(said, select, needed[0], depth, is_doubtful=True))
             else:
                 together = " and ".join(condition_text(each) for each in needed)
                 said = f"no row passes {together} together, though each alone lets some pass"
-                found.append(Reason(next(exclusive(needed), said), tuple(needed)))
+                excluding = next(exclusive(needed), None)
+                found.append(Reason(excluding or said, tuple(needed), excluding is not None))
             rest = [each for each in rest if not any(each is other for other in needed)]
             is_empty = bool(rest) and self._count(select, [*links, *rest]) == 0
             needed = self._needed(select, links, rest) if is_empty else []
         return found
 
-    def _instead(self, said: str, select: exp.Select, term: exp.Expr, depth: int) -> Reason:
+    def _instead(
+        self, said: str, select: exp.Select, term: exp.Expr, depth: int, is_doubtful: bool
+    ) -> Reason:
         """The line about a condition, and what it could have asked for."""
         for query in term.find_all(exp.Select):
             if depth < _MAX_DEPTH and self._rows_of(query) == 0:
                 said += "; its subquery is empty"
                 why = self.of(query, depth + 1)[:1]
                 inner = why[0].after(said) if why else Reason(said)
-                return Reason(inner.line, (term, *inner.conditions))
-        return Reason(said + held_instead(term, select, self.probe), (term,))
+                return Reason(inner.line, (term, *inner.conditions), is_doubtful)
+        return Reason(said + held_instead(term, select, self.probe), (term,), is_doubtful)
 
     # --- FROM, GROUP BY, HAVING ---------------------------------------------------------------------
 

@@ -40,6 +40,22 @@ def ask(make):
 # --- what it decides --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("condition", "flagged"),
+    [
+        ("article_category = 'no such section'", True),
+        ("article_category IS NULL AND lower(article_category) = 'travel'", True),
+        ("article_category = 'travel' AND article_category = 'fashion'", True),
+        ("article_category = 'travel'", False),
+    ],
+)
+def test_a_statement_that_a_condition_emptied_is_flagged(ask, condition, flagged):
+    written = f"SELECT COUNT(*) FROM articles WHERE {condition}"
+    answer, _ = ask(COUNT, route="sql", sql=written)
+    assert answer.flagged == flagged
+    assert (answer.rows == [[0]]) == flagged
+
+
 def test_sql_by_a_model(ask, rag):
     answer, script = ask(COUNT, route="sql", sql=f"```sql\n{RIGHT};\n```")
     assert (answer.route, answer.decided_by) == ("sql", "lm")

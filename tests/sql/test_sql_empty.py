@@ -206,7 +206,7 @@ def test_it_is_said_when_the_probes_do_not_suffice(shop):
 )
 def test_what_emptied_it_is_told_once(statement, once, shop):
     query = check(statement, shop.catalog)
-    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    advice, why, _ = remarks(query, shop.execute(query), shop.catalog, shop.execute)
     assert why
     assert " | ".join([*advice, *why]).count(once) == 1, [*advice, *why]
 
@@ -214,7 +214,7 @@ def test_what_emptied_it_is_told_once(statement, once, shop):
 def test_advice_on_other_conditions_stays(shop):
     """A branch of OR takes no row away, so only the lint tells of it; and a result with rows has no reasons."""
     query = check("SELECT id FROM person WHERE city IN ('Gent', 'Utrect')", shop.catalog)
-    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    advice, why, _ = remarks(query, shop.execute(query), shop.catalog, shop.execute)
     assert why == []
     assert any("Utrecht" in each for each in advice)
     query = check(
@@ -222,6 +222,30 @@ def test_advice_on_other_conditions_stays(shop):
         "AND id IN (SELECT person_id FROM purchase WHERE status = 'Paid' OR id = 1)",
         shop.catalog,
     )
-    advice, why = remarks(query, shop.execute(query), shop.catalog, shop.execute)
+    advice, why, _ = remarks(query, shop.execute(query), shop.catalog, shop.execute)
     assert any("age > 99" in each for each in why)
     assert any("'paid'" in each for each in advice)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_doubtful"),
+    [
+        ("SELECT id FROM person WHERE city = 'Gentt'", True),
+        ("SELECT AVG(age) FROM person WHERE city = 'Gentt'", True),
+        ("SELECT COUNT(*) FROM person WHERE city = 'Gentt' AND age > 30", True),
+        (
+            "SELECT COUNT(*) FROM purchase WHERE coupon IS NULL AND TRY_STRPTIME(coupon, '%Y') >= '2023-01-01'",
+            True,
+        ),
+        ("SELECT id FROM purchase WHERE status = 'paid' AND status = 'open'", True),
+        ("SELECT id FROM person WHERE id IN (SELECT person_id FROM purchase WHERE status = 'Paid')", True),
+        # Each condition lets rows pass, and none passes all: nothing is what was asked for.
+        ("SELECT COUNT(*) FROM person WHERE city = 'Gent' AND level = 3 AND age > 50", False),
+        ("SELECT city FROM person GROUP BY city HAVING COUNT(*) > 9", False),
+        ("SELECT id FROM person WHERE city = 'Gent'", False),
+        ("SELECT id FROM person LIMIT 0", False),
+    ],
+)
+def test_a_condition_that_no_row_passes_is_doubtful(statement, is_doubtful, shop):
+    query = check(statement, shop.catalog)
+    assert remarks(query, shop.execute(query), shop.catalog, shop.execute).is_doubtful == is_doubtful
