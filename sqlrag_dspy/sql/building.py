@@ -124,7 +124,11 @@ class Writer:
         where = all_of([*self._conditions(sketch.filters), *absent])
         if where is not None:
             query.set("where", exp.Where(this=where))
-        shown = [self._shown(item) for item in sketch.select]
+        shown: list[exp.Expr] = []
+        for node in map(self._shown, sketch.select):
+            # counts of joined tables may be one COUNT(*), whatever they are called
+            if node.unalias() not in [each.unalias() for each in shown]:
+                shown.append(node)
         if sketch.share:
             heading = exp.to_identifier("share" if sketch.is_fraction else "percent", quoted=True)
             shown.append(exp.Alias(this=self._share(), alias=heading))

@@ -62,6 +62,12 @@ def test_groups_without_an_order_come_in_one():
     assert [(item.column, descending) for item, descending in sketch.order] == [("category", False)]
 
 
+def test_several_counts_are_one():
+    skeleton = Skeleton("count+count", "1", "group+measure")
+    sketch, _ = assemble(skeleton, Links("category", (GROUP,)), {0: "group"}, REPAIRS, CATALOG)
+    assert sketch.select == (Item("repairs", "category"), Item("repairs", None, "count"))
+
+
 COST = Link("column", 7, 20, "most expensive", "repairs", "cost", "max", grain="number", concept="price")
 
 

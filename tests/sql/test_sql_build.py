@@ -381,3 +381,12 @@ def test_blank_text_counts_as_missing():
         "ticket", (Item("ticket", "id"),), filters=((Predicate("ticket", "due", "<", "2024-06-01"),),)
     )
     assert rows(before, con, catalog) == [(1,)]
+
+
+def test_equal_items_are_shown_once(database):
+    title, count = Item("articles", "title"), Item("articles", None, "count")
+    assert check(write(Sketch("articles", (count, count)), CATALOG), CATALOG).text.count("COUNT(*)") == 1
+    assert rows(Sketch("articles", (count, count)), database) == [(5,)]
+    assert all(len(row) == 1 for row in rows(Sketch("articles", (title, title)), database))
+    both = Sketch("articles", (title, count, title, Item("articles", "authors", "count")), group=(title,))
+    assert all(len(row) == 3 for row in rows(both, database))

@@ -77,7 +77,7 @@ def assemble(
         once = measured_in(by_role["measure"][0], links, set(), catalog, table)
         measured = [_item(once, table)] if once is not None else measured
     measures: list[Item] = []
-    for name in aggregate.split("+"):
+    for name in dict.fromkeys(aggregate.split("+")):  # skeletons of several counts are learned too
         if name == "count":
             measures.append(Item(table.name, None, "count"))
         elif name in AGGREGATES:
