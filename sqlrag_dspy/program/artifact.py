@@ -98,11 +98,14 @@ def package_versions() -> dict[str, str]:
 
 
 def find(name: str) -> Path:
-    """The folder of a program: a path, or the name of one shipped inside the package.
+    """The folder of a program: a path, or the name of one shipped inside the package; or the file of its state alone.
 
     Raises ProgramError naming the places looked in.
     """
     asked = Path(name)
+    if asked.suffix == ".json" and asked.is_file():
+        has_card = asked.name == "program.json" and (asked.parent / "card.json").is_file()
+        return asked.parent if has_card else asked
     for folder in (asked, SHIPPED / "compiled" / name, CHECKOUT / "compiled" / name):
         # A folder of the same name here may hold anything (the articles themselves, say).
         if (folder / "card.json").is_file():
@@ -117,7 +120,12 @@ def find(name: str) -> Path:
 
 
 def read_card(folder: Path) -> Card:
-    """The card of a compiled program. Raises ProgramError when it is missing, broken or from a newer version."""
+    """The card of a compiled program, an empty one for a file of its state alone, which has none.
+
+    Raises ProgramError when it is missing, broken or from a newer version.
+    """
+    if folder.is_file():
+        return Card(name=folder.stem)
     path = folder / "card.json"
     if not path.is_file():
         raise ProgramError(f"{folder} is not a complete program: card.json is missing; compile it again")
@@ -147,7 +155,7 @@ def restore(program: SqlRag, folder: Path) -> Card:
     from sqlrag_dspy.program.rag import LATER
 
     card = read_card(folder)
-    path = folder / "program.json"
+    path = folder if folder.is_file() else folder / "program.json"
     if not path.is_file():
         raise ProgramError(f"{folder} is not a complete program: program.json is missing; compile it again")
     text = _read(path)
@@ -225,13 +233,14 @@ def load(
 ) -> SqlRag:
     """A compiled program over a source, ready to ask.
 
-    `program` is a folder or a shipped name. `lm` is a name ("gemini/gemini-2.5-flash"), a dspy.LM, "dspy" for
-    the application's own, or None for the learned tier alone. `config` is a sqlrag.toml; without one the
-    defaults hold, with `source` and `store` as given. `session` are the parameters of its [policy], as in
-    {"tenant": 7}; one that is missing is refused. Never calls dspy.configure.
+    `program` is a folder, a shipped name, or the .json file that `program.save` wrote. `lm` is a name
+    ("gemini/gemini-2.5-flash"), a dspy.LM, "dspy" for the application's own, or None for the learned tier alone.
+    `config` is a sqlrag.toml; without one the defaults hold, with `source` and `store` as given. `session` are the
+    parameters of its [policy], as in {"tenant": 7}; one that is missing is refused. Never calls dspy.configure.
 
     Where the program was compiled over a database of the same name and another schema, its SQL demonstrations
-    are checked: those that can be left out are listed in `left_out`.
+    are checked: those that can be left out are listed in `left_out`. A file alone does not say what it was compiled
+    over, so nothing of it is.
     Raises ProgramError when the program is incomplete, newer, does not fit this version, or has a
     demonstration with a column that this database has lost since; SourceError, PolicyError or LmError for those.
     """

@@ -92,6 +92,19 @@ def test_a_copied_folder_gives_identical_answers_in_another_process(rag, copy, s
     assert elsewhere(copy, small_database, is_loaded=True) == told(rag)
 
 
+def test_a_file_that_save_wrote_is_loaded_like_a_folder(make, rag, small, small_database, tmp_path):
+    path = tmp_path / "mine.json"
+    make(thresholds={"sql": 0.123}).save(str(path))
+    with load(path, settings=small_database.settings) as again:
+        assert again.thresholds.sql == 0.123
+        assert again.left_out == []
+        assert [again.ask(each).answer for each in QUESTIONS] == [rag.ask(each).answer for each in QUESTIONS]
+    assert artifact.find(str(small.program / "program.json")) == small.program
+    path.write_text(path.read_text()[:99])
+    with pytest.raises(ProgramError, match=r"mine\.json does not fit"):
+        load(path, settings=small_database.settings)
+
+
 def test_state_survives_exactly(make, tmp_path):
     program = make()
     program.save(str(tmp_path / "program.json"))
