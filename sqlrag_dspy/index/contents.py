@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -207,13 +208,29 @@ def pack(connection: sqlite3.Connection, table_id: int) -> None:
     """Keeps the arrays of a table with the generation that is being written; call after its vectors are named."""
     file = _vector_file(connection, table_id)
     connection.execute("DELETE FROM arrays WHERE table_id = ?", (table_id,))
+    packed = {
+        name: np.ascontiguousarray(array, dtype=_TYPES[name]).tobytes()
+        for name, array in _gather(connection, table_id).items()
+    }
     connection.executemany(
         "INSERT INTO arrays VALUES (?, ?, ?, ?)",
-        (
-            (table_id, name, file, np.ascontiguousarray(array, dtype=_TYPES[name]).tobytes())
-            for name, array in _gather(connection, table_id).items()
-        ),
+        ((table_id, name, file, content) for name, content in packed.items()),
     )
+    store.set_meta(connection, _sums_name(table_id), {"file": file, **_sums(packed)})
+
+
+def forget(connection: sqlite3.Connection, table_id: int) -> None:
+    """Drops what is packed of a table that is indexed no more."""
+    connection.execute("DELETE FROM arrays WHERE table_id = ?", (table_id,))
+    connection.execute("DELETE FROM meta WHERE name = ?", (_sums_name(table_id),))
+
+
+def _sums_name(table_id: int) -> str:
+    return f"checksums {table_id}"
+
+
+def _sums(packed: Mapping[str, bytes]) -> dict[str, int]:
+    return {name: zlib.crc32(content) for name, content in packed.items()}
 
 
 def _vector_file(connection: sqlite3.Connection, table_id: int) -> str:
@@ -223,13 +240,34 @@ def _vector_file(connection: sqlite3.Connection, table_id: int) -> str:
 
 
 def _unpack(connection: sqlite3.Connection, table_id: int) -> dict[str, NDArray[np.signedinteger]] | None:
+    """The packed arrays of this generation; None where there are none. Raises IndexUnusable when damaged."""
     if not store.has_table(connection, "arrays"):
         return None
-    found = connection.execute(
-        "SELECT name, content FROM arrays WHERE table_id = ? AND file = ?",
-        (table_id, _vector_file(connection, table_id)),
+    file = _vector_file(connection, table_id)
+    packed: dict[str, bytes] = dict(
+        connection.execute(
+            "SELECT name, content FROM arrays WHERE table_id = ? AND file = ?", (table_id, file)
+        ).fetchall()
     )
-    arrays = {name: np.frombuffer(content, dtype=_TYPES[name]) for name, content in found if name in _TYPES}
+    if not packed:
+        return None
+    noted = store.meta(connection, _sums_name(table_id))
+    try:
+        # An earlier version noted none, or left the note of an older generation standing.
+        is_sound = noted is None or noted.pop("file") != file or noted == _sums(packed)
+        arrays = {
+            name: np.frombuffer(content, dtype=_TYPES[name])
+            for name, content in packed.items()
+            if name in _TYPES
+        }
+    except (ValueError, TypeError) as error:  # cut short, or no bytes at all
+        raise store.damaged(f"what is packed beside {file}") from error
+    of_rows, of_chunks = (
+        {len(array) for name, array in arrays.items() if name.startswith("chunk_") == is_chunk}
+        for is_chunk in (False, True)
+    )
+    if not is_sound or len(of_rows) > 1 or len(of_chunks) > 1:
+        raise store.damaged(f"what is packed beside {file}")
     return arrays if _TYPES.keys() - _OPTIONAL <= arrays.keys() else None
 
 

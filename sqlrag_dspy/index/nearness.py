@@ -25,7 +25,7 @@ def nearness(
 ) -> NDArray[np.float64]:
     """The features of one text, given as every encoder sees it, against one table, shape (FEATURES,).
 
-    NaN where no encoder of a kind is there.
+    NaN where no encoder of a kind is there. Raises IndexUnusable when the vectors are damaged.
     """
     out = np.full(FEATURES, np.nan)
     chunks = table.all_chunks()
@@ -35,6 +35,8 @@ def nearness(
         best, mean = table.vectors[encoder.name].summary(vector, chunks, LEADING)
         place = 2 if encoder.is_multilingual else 0
         found = np.array([best[0], best.mean() - mean])
+        if not np.isfinite(found).all():
+            raise table.damaged()
         out[place : place + 2] = np.fmax(out[place : place + 2], found)
     terms, best_match, mass = table.words_of(text, language)
     known = [term.idf for term in terms if term.is_known]

@@ -13,6 +13,7 @@ from itertools import chain
 
 import numpy as np
 
+from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import contents, store
 from sqlrag_dspy.index.clusters import Vectors
 from sqlrag_dspy.index.contents import Contents, Ids
@@ -141,6 +142,10 @@ class TableIndex:
     ) -> Selection:
         """The rows that are among `allowed` and equal every filter."""
         return self._selector.select(allowed, filters)
+
+    def damaged(self) -> IndexUnusable:
+        """The error for vectors that are no numbers."""
+        return store.damaged(f"the index of {self.spec.name}: a file of its vectors")
 
     # --- what is asked of all rows ---
 
@@ -279,6 +284,11 @@ class TableIndex:
         rows, of_chunk = np.unique(self.contents.chunk_row[ids], return_inverse=True)
         held = [np.asarray(dense.matrix[ids]) for dense in stored]
         typical = asked.cosines(self._samples([encoder.name for encoder, _ in asked.weighted]), vectors)
+        cosines = asked.cosines(held, vectors)
+        # Bytes that are no number: FAISS leaves such chunks out and fills its list with -1.
+        is_sound = all((each.ids >= 0).all() for each in near)
+        if not is_sound or not np.isfinite(typical).all() or not np.isfinite(cosines).all():
+            raise self.damaged()
         evidence = replace(evidence, spread=float(typical.std()))
         return _Compared(ids, rows, of_chunk, held, bm25, evidence, near)
 

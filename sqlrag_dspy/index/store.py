@@ -239,6 +239,11 @@ def _broken(path: Path, error: Exception) -> IndexUnusable:
     return IndexUnusable(f"the index {path} is broken ({error}); run 'sqlrag index --rebuild'")
 
 
+def damaged(what: str) -> IndexUnusable:
+    """The error for content that is not what was written."""
+    return IndexUnusable(f"{what} is damaged; run 'sqlrag index --rebuild'")
+
+
 def open_for_writing(store: Path) -> sqlite3.Connection:
     """A connection inside an open write transaction; made where there is none. Call under `locked`."""
     path = store / DATABASE

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import lexical, store
+from sqlrag_dspy.index import contents, lexical, store
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.lending import Lender
 from sqlrag_dspy.index.origin import claim
@@ -196,6 +196,7 @@ def _forget(connection: sqlite3.Connection, table_id: int) -> int:
     """Removes all of one table; says how many rows it had."""
     lexical.drop(connection, table_id)
     connection.execute("DELETE FROM tables WHERE id = ?", (table_id,))
-    for name in ("vectors", "chunks", "mirrored", "arrays"):
+    contents.forget(connection, table_id)
+    for name in ("vectors", "chunks", "mirrored"):
         connection.execute(f"DELETE FROM {name} WHERE table_id = ?", (table_id,))
     return connection.execute("DELETE FROM rows WHERE table_id = ?", (table_id,)).rowcount

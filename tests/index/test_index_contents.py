@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes_table
 
+from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import contents, lexical, open_index, store, sync
 from sqlrag_dspy.types import Key, Table, Value
 
@@ -86,6 +87,35 @@ def test_without_packed_arrays_the_tables_are_read(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / store.DATABASE) as connection:
             connection.execute(statement)
         assert found() == packed
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE arrays SET content = zeroblob(length(content)) WHERE name = 'chunk_start'",
+        "UPDATE arrays SET content = substr(content, 1, length(content) - 1) WHERE name = 'chunk_row'",
+        "UPDATE arrays SET content = substr(content, 1, length(content) / 2) WHERE name = 'row_ids'",
+        "UPDATE arrays SET content = 'text' WHERE name = 'chunk_end'",
+    ],
+)
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_packed_arrays_that_are_damaged(tmp_path: Path, statement: str, is_noted: bool) -> None:
+    reader, functions = notes(*(note(n, f"kite {n}. " * 300) for n in range(20))), {"toy": ToyEmbedder()}
+    sync(tmp_path, reader, [notes_table()], TOY, embed_functions=functions)
+    with sqlite3.connect(tmp_path / store.DATABASE) as connection:
+        if not is_noted:  # as an earlier version left it
+            connection.execute("DELETE FROM meta WHERE name LIKE 'checksums %'")
+    index = open_index(tmp_path, [notes_table()], TOY, embed_functions=functions)
+    assert index.search("kite", "notes", reader=reader).documents
+    index.close()
+    with sqlite3.connect(tmp_path / store.DATABASE) as connection:
+        connection.execute(statement)
+    if not is_noted and "zeroblob" in statement:
+        return  # nothing tells
+    index = open_index(tmp_path, [notes_table()], TOY, embed_functions=functions)
+    with pytest.raises(IndexUnusable, match=r"packed beside .* is damaged; run 'sqlrag index --rebuild'"):
+        index.search("kite", "notes", reader=reader)
+    index.close()
 
 
 def test_chunks_of_rows(tmp_path: Path) -> None:

@@ -407,6 +407,25 @@ def test_a_file_that_is_cut_short(tmp_path: Path, pattern: str, share: float) ->
     assert len(keys(opened(tmp_path).search("kite", "notes", reader=reader))) == 10
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.5])
+@pytest.mark.parametrize("rows", [20, 600])
+def test_vectors_that_are_damaged_at_their_length(tmp_path: Path, rows: int, kept: float) -> None:
+    reader = notes(*(note(n, f"kite {n}") for n in range(rows)))
+    build(tmp_path, reader).close()
+    path = next(tmp_path.glob("*.faiss"))
+    content = path.read_bytes()
+    size = int(kept * (len(content) - 100))
+    path.write_bytes(content[:-size] + b"\xff" * size)
+    index = opened(tmp_path)
+    with pytest.raises(
+        IndexUnusable, match="notes: a file of its vectors is damaged; run 'sqlrag index --rebuild'"
+    ):
+        index.search("kite", "notes", reader=reader)
+    with pytest.raises(IndexUnusable, match="is damaged"):
+        index.nearness("kite")
+    index.close()
+
+
 def test_a_missing_vector_file(tmp_path: Path) -> None:
     build(tmp_path, notes(note(1, "kite"))).close()
     next(tmp_path.glob("*.faiss")).unlink()
