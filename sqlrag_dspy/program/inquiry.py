@@ -23,6 +23,11 @@ Listener = Callable[[Step], None]
 BILLED = ("lm_calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
 
 
+def whole(text: str) -> str:
+    """The text with "?" for each half of a surrogate pair: text to Python, but nothing can encode it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 class Meter(dspy.Module):
     """Collects the LM calls made while it stands among DSPy's calling modules (a history of its own)."""
 
@@ -82,8 +87,7 @@ class Inquiry:
             raise SqlRagError(f"the question is a {type(question).__name__}; ask it as text")
         if not question.strip():
             raise SqlRagError("the question is empty; ask something")
-        # Half of a surrogate pair is text to Python, but nothing after this can encode it.
-        self.question = question.encode("utf-8", "replace").decode("utf-8")
+        self.question = whole(question)
         self.database = database
         self.steps: list[Step] = []
         self.warnings: list[str] = []
@@ -138,6 +142,9 @@ class Inquiry:
             record.error = f"{type(error).__name__}: {error}"[:1000]
             raise
         finally:
+            for text in ("input", "output", "error"):
+                if (said := getattr(record, text)) is not None:
+                    setattr(record, text, whole(said))
             record.seconds = round(time.perf_counter() - start, 6)
             spent = self.meter.usage(calls)
             for name in BILLED:
@@ -150,7 +157,7 @@ class Inquiry:
     def hop(self, question: str) -> Inquiry:
         """A further question for the same answer: links of its own; the same trace, warnings and bill."""
         other = copy.copy(self)
-        other.question = question.encode("utf-8", "replace").decode("utf-8") or self.question
+        other.question = whole(question) or self.question
         for name in ("links", "masked", "sense"):
             other.__dict__.pop(name, None)
         return other
@@ -165,7 +172,7 @@ class Inquiry:
         """Notes that a stage failed and the answer is second best."""
         self.flagged = True
         self.failure_source = self.failure_source or source
-        self.warnings.append(warning)
+        self.warnings.append(whole(warning))
 
     def is_overdrawn(self) -> bool:
         """Whether a limit of [budget] is reached; the first time, the answer is flagged with which.

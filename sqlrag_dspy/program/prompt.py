@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sqlrag_dspy.program.inquiry import Inquiry, describe_link
+from sqlrag_dspy.program.inquiry import Inquiry, describe_link, whole
 from sqlrag_dspy.types import Catalog, Column, Links, Table
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def hint(links: Links) -> str:
 
 def bare(text: str) -> str:
     """SQL without the words and the code fence around it, or a semicolon after it."""
-    text = (text or "").strip()
+    text = whole(text or "").strip()
     if (fenced := _FENCED.search(text)) is not None:
         text = fenced[1]
     return text.strip().rstrip(";").strip()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlrag_dspy.program import answer as writing
 from sqlrag_dspy.program import gather, result
 from sqlrag_dspy.program.gather import Evidence
-from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.inquiry import Inquiry, whole
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import can_ask, note_failure, number_evidence
 from sqlrag_dspy.program.result import Answer
@@ -132,7 +132,7 @@ def _from_model(rag: SqlRag, inquiry: Inquiry, evidence: Evidence) -> writing.Wr
     evidence_text, shown = number_evidence([piece.text for piece in pieces])
     try:
         told = rag.write_answer(question=inquiry.question, evidence=evidence_text).answer
-        written = writing.check_citations(str(told or ""), pieces[:shown])
+        written = writing.check_citations(whole(str(told or "")), pieces[:shown])
     except Exception as error:  # noqa: BLE001 - a model may fail in any way; quotations still answer
         note_failure(inquiry, error, "answer", "passages are quoted")
         return None

@@ -56,6 +56,14 @@ def test_a_statement_that_a_condition_emptied_is_flagged(ask, condition, flagged
     assert (answer.rows == [[0]]) == flagged
 
 
+def test_half_a_character_in_a_filter_or_an_answer_can_be_written(ask):
+    condition, said = f"{CONDITION} AND title <> '\ud83d'", "They did \ud83d [1]."
+    answer, script = ask(HYBRID, route="hybrid", condition=condition, answer=said)
+    assert script.asked == ["route", "condition", "answer"]
+    assert answer.model_dump_json()
+    assert answer.answer.startswith("They did ?")
+
+
 def test_sql_by_a_model(ask, rag):
     answer, script = ask(COUNT, route="sql", sql=f"```sql\n{RIGHT};\n```")
     assert (answer.route, answer.decided_by) == ("sql", "lm")

@@ -17,7 +17,7 @@ from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.program import answer as writing
 from sqlrag_dspy.program import gather, respond
 from sqlrag_dspy.program.gather import Evidence
-from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.inquiry import Inquiry, whole
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import describe_schema, plain
 from sqlrag_dspy.program.signatures import AnswerInHops
@@ -149,7 +149,7 @@ class Agent(dspy.Module):
             said = self.react(question=question, database_schema=schema, max_iters=max(1, min(HOPS, left)))
         finally:
             _SERVED.reset(token)
-        return str(said.answer or "")
+        return whole(str(said.answer or ""))
 
 
 def compute(rag: SqlRag, inquiry: Inquiry) -> Evidence | None:

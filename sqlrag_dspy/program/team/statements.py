@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
-from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.inquiry import Inquiry, whole
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import bare, describe_links, describe_schema, hint
 from sqlrag_dspy.program.result import Depth
@@ -213,7 +213,7 @@ def _build(work: Work) -> str | None:
         demos=[*rag.build_sql.demos, *(shown(rag, inquiry) if work.uses("demonstrations") else [])],
         **varied,
     )
-    return None if said is None else str(said.sql or "")
+    return None if said is None else whole(str(said.sql or ""))
 
 
 def _repair(work: Work, refused: str, advice: str) -> str | None:
@@ -231,7 +231,7 @@ def _repair(work: Work, refused: str, advice: str) -> str | None:
         refused_sql=refused,
         advice=advice,
     )
-    return None if said is None else str(said.sql or "")
+    return None if said is None else whole(str(said.sql or ""))
 
 
 def shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:

@@ -9,14 +9,23 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from sqlrag_dspy.program.inquiry import whole
+
 
 def _texts(value: Any) -> Any:
     if value is None:
         return []
-    return [value] if isinstance(value, str) else value
+    value = [value] if isinstance(value, str) else value
+    return (
+        [whole(each) if isinstance(each, str) else each for each in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole(value)
     return "" if value is None else value
 
 

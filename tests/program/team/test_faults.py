@@ -110,6 +110,27 @@ def as_json(task: str, said):
     return "raw:" + (f'{{"{name}": {said}}}' if said[:1] in "[{" and said else json.dumps({name: said}))
 
 
+HALF = "\ud83d"
+HALVES = {
+    "intents": json.dumps([{"description": f"customers {HALF}", "filters": [f"in Leiden {HALF}"]}]),
+    "coverage": json.dumps({"missing": [f"in Leiden {HALF}"]}),
+    "linked": json.dumps({"tables": ["customers", HALF], "values": [f"customers.city = '{HALF}'"]}),
+    "sql": f"SELECT COUNT(*) AS \"{HALF}\" FROM customers WHERE city = 'Leiden{HALF}'",
+    "repair": RIGHT.replace("*)", f'*) AS "{HALF}"'),
+    "verdict": refused(f"the city {HALF} is missing"),
+    "told": json.dumps({"explanation": f"counts {HALF}", "assumptions": [f"'in' {HALF} is their city"]}),
+}
+"""Texts that nothing can encode, escaped as JSON has them or as they stand."""
+
+
+@pytest.mark.parametrize("stage", [*HALVES, "all", "raw"])
+def test_half_a_character_of_a_model_leaves_an_answer_that_can_be_written(ask, stage):
+    said = {"all": HALVES, "raw": dict.fromkeys(HALVES, f"raw:{HALF} }}{{ [[ ## ")}.get(stage)
+    answer, _ = ask(**{"sql": MISSPELT, "repair": RIGHT} | (said or {stage: HALVES[stage]}))
+    assert answer.model_dump_json()
+    assert answer.rows == [[10]]
+
+
 # --- models that answer well formed, and wrongly -----------------------------------------------------
 
 
