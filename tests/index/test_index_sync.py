@@ -43,12 +43,17 @@ def counts(report: SyncReport) -> tuple[int, int, int, int]:
 def results(
     store: Path, reader: MemoryRows, question: str = "red kite river", table: str = "notes"
 ) -> list[object]:
-    """Everything that a search shows, scores included."""
+    """Everything that a search shows, scores included.
+
+    Rows of one score as shown stand in the order of their keys: the last bits of an inner product change with
+    the place of a vector, so equal texts come in either order.
+    """
     tables = [notes_table()] if table == "notes" else [letters_table()]
     index = open_index(store, tables, TOY, embed_functions={"toy": ToyEmbedder()})
     hits = index.search(question, table, k=100, reader=reader)
     index.close()
-    return [(d.key, d.score, d.fields, d.passages) for d in hits.documents]
+    shown = [(d.key, d.score, d.fields, d.passages) for d in hits.documents]
+    return sorted(shown, key=lambda row: (-row[1], str(row[0])))
 
 
 def letters_table() -> Table:
