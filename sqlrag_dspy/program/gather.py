@@ -12,7 +12,7 @@ from sqlrag_dspy.program.answer import Written
 from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import bare, can_ask, describe_links, describe_schema, note_failure
+from sqlrag_dspy.program.prompt import WRITTEN, bare, can_ask, describe_links, describe_schema, note_failure
 from sqlrag_dspy.program.sketching.restricting import first_rows, predicates
 from sqlrag_dspy.program.sketching.slots import main_table
 from sqlrag_dspy.types import CheckedSql, Document, Item, Predicate, Rows, Search, Sketch, Table
@@ -266,6 +266,9 @@ def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
     if condition.casefold().startswith("where "):
         condition = condition[6:].strip()
     if condition.casefold() in ("", "true", "1=1", "1 = 1", "none", "null", "empty"):
+        return None
+    if len(condition) > WRITTEN:
+        inquiry.fail("lm", f"the model's row filter was not used (it has {len(condition):,} characters)")
         return None
     try:
         database.check_keys(sql_room.keys_where(table.name, condition, database.catalog))

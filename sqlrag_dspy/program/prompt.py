@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BUDGET = 6000
 """Characters of schema text, about 1,500 tokens."""
+WRITTEN = 20_000
+"""Characters of SQL that a model may write: the check reads longer ones, but takes seconds for it."""
 EVIDENCE = 6000
 """Characters of evidence, about 1,500 tokens."""
 

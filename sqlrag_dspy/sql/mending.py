@@ -20,6 +20,8 @@ from sqlrag_dspy.sql.scopes import conjuncts, stands_for_text
 from sqlrag_dspy.sql.walking import nodes_of
 from sqlrag_dspy.types import Catalog, Table
 
+MOST_MENDED = 20_000
+"""Characters of a statement that is mended; names are few in a longer one, and it takes seconds to go through."""
 _ALIKE = 84
 """How alike, of 100, two names are spelt for one to be taken for the other."""
 
@@ -33,7 +35,9 @@ class Mended:
 
 
 def mend(sql: str, catalog: Catalog) -> Mended | None:
-    """The statement with its names fitted to the catalog; None when it cannot be read or nothing was found."""
+    """The statement with its names fitted to the catalog; None when it is long or unreadable, or nothing was found."""
+    if len(sql) > MOST_MENDED:
+        return None
     try:
         tree = parse(sql, brackets=catalog.dialect == "sqlite")
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,10 @@ def test_the_changes_tell_the_join_and_the_column(shop):
 @pytest.mark.parametrize(("said", "meant"), MENDED)
 def test_mending_what_was_mended_changes_nothing(said, meant, shop):
     assert mend(meant, shop.catalog) is None
+
+
+def test_what_is_long_is_not_mended(shop):
+    told = "SELECT name FROM purchase WHERE quantity > " + "1+" * 100_000 + "1"
+    start = time.process_time()
+    assert mend(told, shop.catalog) is None
+    assert time.process_time() - start < 0.1

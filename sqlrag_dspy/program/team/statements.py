@@ -15,7 +15,7 @@ import dspy
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.inquiry import Inquiry, whole
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import bare, describe_links, describe_schema, hint
+from sqlrag_dspy.program.prompt import WRITTEN, bare, describe_links, describe_schema, hint
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import check, execute, grounded, mended, ungrounded
 from sqlrag_dspy.program.team.asking import ask
@@ -34,6 +34,7 @@ ROOM = 4000
 """Characters of demonstrations, about 1,000 tokens: the compiled ones first, then the most similar."""
 VARIED = 0.5
 """Temperature at which a small model is asked a third time."""
+TOO_LONG = "the statement has {:,} characters, more than {:,}; write a short one, without long lists or sums"
 DOUBTED = "It runs, but may not say what was asked. Keep it as it is where that was meant. "
 AGAIN = "You wrote this statement before, and it was refused. Write a different one. "
 NOTHING = "nothing was written; write one SELECT statement"
@@ -148,6 +149,11 @@ def _try_out(work: Work, sql: str) -> Attempt:
         attempt.source, attempt.advice = "build", NOTHING
         return attempt
     work.inquiry.attempts += 1
+    if len(sql) > WRITTEN:
+        attempt.source, attempt.advice = "check", TOO_LONG.format(len(sql), WRITTEN)
+        with work.inquiry.step("check", sql) as step:
+            step.output = f"refused: {attempt.advice}"
+        return attempt
     try:
         attempt.query = check(work.inquiry, sql)
     except SqlRejected as error:
@@ -228,7 +234,7 @@ def _repair(work: Work, refused: str, advice: str) -> str | None:
         dialect=inquiry.database.catalog.dialect,
         database_schema=work.schema,
         question=inquiry.question,
-        refused_sql=refused,
+        refused_sql=refused[:WRITTEN],
         advice=advice,
     )
     return None if said is None else whole(str(said.sql or ""))

@@ -110,6 +110,19 @@ def as_json(task: str, said):
     return "raw:" + (f'{{"{name}": {said}}}' if said[:1] in "[{" and said else json.dumps({name: said}))
 
 
+@pytest.mark.parametrize("depth", ["call", "retry", "team"])
+def test_a_statement_without_end_is_refused_before_it_is_read(ask, monkeypatch, shop, depth):
+    read = []
+    check = type(shop).check
+    monkeypatch.setattr(type(shop), "check", lambda self, sql: read.append(sql) or check(self, sql))
+    answer, script = ask(sql="SELECT " + "1+" * 100_000 + "1", repair=RIGHT, depth=depth)
+    assert all(len(sql) < 20_000 for sql in read)
+    assert answer.rows == [[10]]
+    assert all(len(prompt) < 40_000 for prompt in script.prompts)
+    (refusal,) = [step.output for step in answer.steps if step.output and "200,008 characters" in step.output]
+    assert refusal.startswith("refused: ")
+
+
 HALF = "\ud83d"
 HALVES = {
     "intents": json.dumps([{"description": f"customers {HALF}", "filters": [f"in Leiden {HALF}"]}]),
