@@ -1,11 +1,11 @@
-"""Writes sqlrag_dspy/sql/functions.txt: DuckDB functions that a query from outside may call.
+"""Writes sqlrag_dspy/sql/checking/functions.txt: DuckDB functions that a query from outside may call.
 
 Taken from duckdb_functions() of the pinned DuckDB: scalar and aggregate functions that give the same result
 for the same input, less those that read settings, sessions, files or the catalog, that make text or lists of
 any length, or that take a lambda. Macros are added by name. Run it again when DuckDB moves a version, and read
 the difference before it is committed:
 
-    python scripts/list_functions.py && git diff sqlrag_dspy/sql/functions.txt
+    python scripts/list_functions.py && git diff sqlrag_dspy/sql/checking/functions.txt
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-TARGET = Path(__file__).resolve().parent.parent / "sqlrag_dspy" / "sql" / "functions.txt"
+TARGET = Path(__file__).resolve().parent.parent / "sqlrag_dspy" / "sql" / "checking" / "functions.txt"
 
 LEFT_OUT = re.compile(
     r"""

@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "index"))
 
 from index_fakes import TOY, DigestRows, ToyEmbedder, note, notes_table, stored
 
-from sqlrag_dspy.index import open_index, sync, table_sync
+from sqlrag_dspy.index import open_index, sync
+from sqlrag_dspy.index.syncing import table_sync
 from sqlrag_dspy.types import Value
 
 Rows = list[dict[str, Value]]

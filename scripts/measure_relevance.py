@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sqlrag_dspy.index import Index, open_index, sync
 from sqlrag_dspy.index.fuse import Evidence, Fusion, Scores, fuse
-from sqlrag_dspy.index.language import detect, majority
+from sqlrag_dspy.index.words.language import detect, majority
 from sqlrag_dspy.types import Key, Table
 
 EMBEDDERS = ("wordllama", "use-multilingual")

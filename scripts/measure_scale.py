@@ -25,7 +25,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from sqlrag_dspy.index import dense, open_index, sync
+from sqlrag_dspy.index import open_index, sync
+from sqlrag_dspy.index.approximate import dense
 from sqlrag_dspy.types import Column, Key, Profile, Table, Value
 
 COLUMNS = ("a", "b", "c", "d")

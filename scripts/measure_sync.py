@@ -197,9 +197,9 @@ def alone(database: Any, names: list[str]) -> float:
 
 def batches(database: Any) -> Iterator[list[str]]:
     from sqlrag_dspy.index import store
-    from sqlrag_dspy.index.chunk import split
-    from sqlrag_dspy.index.embedding import BATCH
-    from sqlrag_dspy.index.rows import read_rows
+    from sqlrag_dspy.index.syncing.chunk import split
+    from sqlrag_dspy.index.syncing.embedding import BATCH
+    from sqlrag_dspy.index.syncing.rows import read_rows
 
     for table in database.text_tables:
         batch: dict[str, None] = {}

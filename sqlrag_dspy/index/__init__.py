@@ -5,8 +5,8 @@ and the embedding models load with the first use.
 """
 
 from sqlrag_dspy.index.embed import Embedder, find_embedder
-from sqlrag_dspy.index.lending import has_index
 from sqlrag_dspy.index.search import Index, open_index
-from sqlrag_dspy.index.sync import SyncReport, sync
+from sqlrag_dspy.index.syncing.lending import has_index
+from sqlrag_dspy.index.syncing.store_sync import SyncReport, sync
 
 __all__ = ["Embedder", "Index", "SyncReport", "find_embedder", "has_index", "open_index", "sync"]

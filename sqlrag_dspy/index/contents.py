@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.index import store
-from sqlrag_dspy.index.postings import read_lengths
+from sqlrag_dspy.index.words.postings import read_lengths
 from sqlrag_dspy.types import Key
 
 Ids = NDArray[np.int64]

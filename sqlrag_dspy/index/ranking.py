@@ -15,13 +15,13 @@ import numpy as np
 
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import contents, store
-from sqlrag_dspy.index.clusters import Vectors
+from sqlrag_dspy.index.approximate.clusters import Vectors
+from sqlrag_dspy.index.approximate.dense import Dense, Near
 from sqlrag_dspy.index.contents import Contents, Ids
-from sqlrag_dspy.index.dense import Dense, Near
 from sqlrag_dspy.index.embed import Embedder
 from sqlrag_dspy.index.fuse import FEEDBACK, Evidence, Fusion, Scores, fuse, leading, spread
-from sqlrag_dspy.index.lexical import Term, WordIndex
 from sqlrag_dspy.index.selection import Selection, Selector
+from sqlrag_dspy.index.words.lexical import Term, WordIndex
 from sqlrag_dspy.types import Key, Table, Value
 
 CANDIDATES = 100

@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import clusters, store
-from sqlrag_dspy.index.dense import Dense
+from sqlrag_dspy.index import store
+from sqlrag_dspy.index.approximate import clusters
+from sqlrag_dspy.index.approximate.dense import Dense
 from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.fuse import Fusion, fuse
-from sqlrag_dspy.index.language import detect
 from sqlrag_dspy.index.nearness import FEATURES, Vector, nearness
 from sqlrag_dspy.index.passages import read_documents
 from sqlrag_dspy.index.ranking import TableIndex
 from sqlrag_dspy.index.rerank import READ, Reranker, find_reranker
 from sqlrag_dspy.index.selection import alternatives
+from sqlrag_dspy.index.words.language import detect
 from sqlrag_dspy.types import Hits, Key, RowReader, Search, Table, Value
 
 

@@ -10,7 +10,7 @@ from sqlrag_dspy.program.inquiry import Inquiry
 from sqlrag_dspy.types import CheckedSql
 
 if TYPE_CHECKING:
-    from sqlrag_dspy.sql.mending import Mended
+    from sqlrag_dspy.sql.mending.names import Mended
 
 
 def check(inquiry: Inquiry, text: str) -> CheckedSql:

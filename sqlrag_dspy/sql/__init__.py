@@ -11,38 +11,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlrag_dspy.sql.assuming import assumptions
-    from sqlrag_dspy.sql.building import keys_query, keys_where, write
-    from sqlrag_dspy.sql.checking import check
-    from sqlrag_dspy.sql.emptiness import explain_empty, is_empty
-    from sqlrag_dspy.sql.explaining import explain
-    from sqlrag_dspy.sql.grounding import ground
+    from sqlrag_dspy.sql.checking.statement import check
     from sqlrag_dspy.sql.linting import lint, misspelt, notices
-    from sqlrag_dspy.sql.mending import mend
-    from sqlrag_dspy.sql.reading import read
-    from sqlrag_dspy.sql.remarks import remarks
+    from sqlrag_dspy.sql.mending.grounding import ground
+    from sqlrag_dspy.sql.mending.names import mend
+    from sqlrag_dspy.sql.reading.queries import read
     from sqlrag_dspy.sql.row_conditions import parameters, row_condition, writer
+    from sqlrag_dspy.sql.telling.assuming import assumptions
+    from sqlrag_dspy.sql.telling.emptiness import explain_empty, is_empty
+    from sqlrag_dspy.sql.telling.explaining import explain
+    from sqlrag_dspy.sql.telling.remarks import remarks
     from sqlrag_dspy.sql.ties import ranking
+    from sqlrag_dspy.sql.writing.building import keys_query, keys_where, write
 
 _HOMES = {
-    "assumptions": "assuming",
-    "check": "checking",
-    "explain": "explaining",
-    "explain_empty": "emptiness",
-    "ground": "grounding",
-    "is_empty": "emptiness",
-    "keys_query": "building",
-    "keys_where": "building",
+    "assumptions": "telling.assuming",
+    "check": "checking.statement",
+    "explain": "telling.explaining",
+    "explain_empty": "telling.emptiness",
+    "ground": "mending.grounding",
+    "is_empty": "telling.emptiness",
+    "keys_query": "writing.building",
+    "keys_where": "writing.building",
     "lint": "linting",
-    "mend": "mending",
+    "mend": "mending.names",
     "misspelt": "linting",
     "notices": "linting",
     "parameters": "row_conditions",
     "ranking": "ties",
-    "read": "reading",
-    "remarks": "remarks",
+    "read": "reading.queries",
+    "remarks": "telling.remarks",
     "row_condition": "row_conditions",
-    "write": "building",
+    "write": "writing.building",
     "writer": "row_conditions",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.dates import cast
+from sqlrag_dspy.sql.dialect.dates import cast
 from sqlrag_dspy.sql.kinds import kind_of
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.comparing import bare, number, string
-from sqlrag_dspy.sql.dates import (
+from sqlrag_dspy.sql.dialect.comparing import bare, number, string
+from sqlrag_dspy.sql.dialect.dates import (
     as_moment,
     call,
     cast,
@@ -25,7 +25,7 @@ from sqlrag_dspy.sql.dates import (
     text_date,
 )
 from sqlrag_dspy.sql.kinds import column_kind, field_of, function_name, kind_of
-from sqlrag_dspy.sql.spelling import dated
+from sqlrag_dspy.sql.reading.date_parts import dated
 from sqlrag_dspy.types import Column, Table
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
-from sqlrag_dspy.sql.checking import check
-from sqlrag_dspy.sql.grammar import render
-from sqlrag_dspy.sql.predicates import all_of
+from sqlrag_dspy.sql.checking.grammar import render
+from sqlrag_dspy.sql.checking.statement import check
+from sqlrag_dspy.sql.writing.predicates import all_of
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
 Run = Callable[[CheckedSql], Rows]

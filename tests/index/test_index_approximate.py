@@ -9,7 +9,8 @@ import pytest
 from index_fakes import MemoryRows, note, notes, notes_table
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import Index, dense, open_index, sync
+from sqlrag_dspy.index import Index, open_index, sync
+from sqlrag_dspy.index.approximate import dense
 from sqlrag_dspy.index.fuse import Evidence, Scores
 from sqlrag_dspy.types import Hits
 
@@ -159,7 +160,7 @@ def test_without_clusters_every_search_is_exact(tmp_path: Path) -> None:
 def test_what_does_not_reach_the_recall_is_searched_exactly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlrag_dspy.index import tuning
+    from sqlrag_dspy.index.approximate import tuning
 
     monkeypatch.setattr(tuning, "RECALL", {10: 1.1, 100: 1.1})
     points = Points(2_000)

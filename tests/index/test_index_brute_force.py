@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from index_fakes import ToyEmbedder, note, notes, notes_table
 
 from sqlrag_dspy.index import open_index, store, sync
-from sqlrag_dspy.index.chunk import split
 from sqlrag_dspy.index.fuse import Evidence, Scores
+from sqlrag_dspy.index.syncing.chunk import split
 
 WORDS = st.sampled_from(["red", "blue", "kite", "train", "bread", "moon", "river", "seven"])
 BODIES = st.one_of(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrag_dspy.index.chunk import split
+from sqlrag_dspy.index.syncing.chunk import split
 
 TEXT = st.text(st.sampled_from("ab c\n\n.é漢\t\x00\U0001f600"), max_size=400)
 

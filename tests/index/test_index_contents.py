@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes_table
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import contents, lexical, open_index, store, sync
+from sqlrag_dspy.index import contents, open_index, store, sync
+from sqlrag_dspy.index.words import lexical
 from sqlrag_dspy.types import Key, Table, Value
 
 PARTS = st.one_of(st.integers(-50, 50), st.sampled_from(["a", "b", "1", "2"]), st.sampled_from([0.5, 2.0]))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlrag_dspy.index.language import detect, majority
+from sqlrag_dspy.index.words.language import detect, majority
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from sqlrag_dspy.index import lexical, postings
-from sqlrag_dspy.index.postings import PostingLists, read_lengths
-from sqlrag_dspy.index.spelling import Stemmer
+from sqlrag_dspy.index.words import lexical, postings
+from sqlrag_dspy.index.words.postings import PostingLists, read_lengths
+from sqlrag_dspy.index.words.spelling import Stemmer
 
 WORDS = [
     "chess",

@@ -21,7 +21,7 @@ def digest_notes(*rows: dict[str, Value]) -> DigestRows:
 
 
 def test_only_changed_rows_are_handed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlrag_dspy.index.table_sync.SMALL", 0)  # clearing leftovers reads all rows
+    monkeypatch.setattr("sqlrag_dspy.index.syncing.table_sync.SMALL", 0)  # clearing leftovers reads all rows
     reader = digest_notes(*(note(n, f"Page {n} is about the red kite.") for n in range(100)))
     assert counts(run(tmp_path, reader)) == (100, 100, 0, 0)
     assert reader.handed == 100

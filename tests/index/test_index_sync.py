@@ -176,7 +176,7 @@ def test_sync_from_any_state_equals_rebuild(
 
 
 def test_leftovers_are_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlrag_dspy.index.table_sync.SMALL", 0)
+    monkeypatch.setattr("sqlrag_dspy.index.syncing.table_sync.SMALL", 0)
     reader = notes(*(note(n, f"kite number{n}") for n in range(100)))
     run(tmp_path, reader)
 

@@ -13,7 +13,7 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import check
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTED = (ROOT / "sqlrag_dspy" / "sql" / "functions.txt").read_text(encoding="utf-8").split()
+LISTED = (ROOT / "sqlrag_dspy" / "sql" / "checking" / "functions.txt").read_text(encoding="utf-8").split()
 
 
 def test_the_list_is_up_to_date():

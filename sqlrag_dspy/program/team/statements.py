@@ -26,7 +26,7 @@ from sqlrag_dspy.program.team.typed import Intent, numbered
 
 if TYPE_CHECKING:
     from sqlrag_dspy.program.rag import SqlRag
-    from sqlrag_dspy.sql.mending import Mended
+    from sqlrag_dspy.sql.mending.names import Mended
 
 SHOWN = 6
 """Demonstrations retrieved for BuildSql."""

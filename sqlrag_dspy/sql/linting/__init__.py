@@ -13,7 +13,7 @@ from itertools import islice
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking import resolved
+from sqlrag_dspy.sql.checking.statement import resolved
 from sqlrag_dspy.sql.linting.contradiction import contradiction
 from sqlrag_dspy.sql.linting.count_nulls import count_nulls
 from sqlrag_dspy.sql.linting.cut_tie import cut_tie

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.linting.statement import (
     Statement,
     field_with_column,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, number, string, uncased
-from sqlrag_dspy.sql.dates import ISO_DATE, like_span, text_date
+from sqlrag_dspy.sql.dialect.comparing import bare, number, string, uncased
+from sqlrag_dspy.sql.dialect.dates import ISO_DATE, like_span, text_date
 from sqlrag_dspy.sql.kinds import Field, function_name
 from sqlrag_dspy.sql.linting.moments import moment_text
 from sqlrag_dspy.sql.linting.statement import field_with_column, said
-from sqlrag_dspy.sql.phrases import condition_text
+from sqlrag_dspy.sql.telling.phrases import condition_text
 
 Scalar = float | str
 

@@ -7,12 +7,12 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.kinds import Field
 from sqlrag_dspy.sql.linting.bounds import Bound, Scalar, bounds, is_less
 from sqlrag_dspy.sql.linting.statement import Statement, null_with, own, place_of, terms_of
-from sqlrag_dspy.sql.phrases import condition_text
 from sqlrag_dspy.sql.scopes import conjuncts
+from sqlrag_dspy.sql.telling.phrases import condition_text
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.grammar import render
+from sqlrag_dspy.sql.checking.grammar import render
 from sqlrag_dspy.sql.linting.statement import Statement, meant
-from sqlrag_dspy.sql.phrases import condition_text
+from sqlrag_dspy.sql.telling.phrases import condition_text
 from sqlrag_dspy.sql.ties import ranking
 
 

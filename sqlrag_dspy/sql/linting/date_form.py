@@ -8,8 +8,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, string
-from sqlrag_dspy.sql.dates import ISO_DATE, ISO_PART, sorts_as_text, text_date
+from sqlrag_dspy.sql.dialect.comparing import bare, string
+from sqlrag_dspy.sql.dialect.dates import ISO_DATE, ISO_PART, sorts_as_text, text_date
 from sqlrag_dspy.sql.kinds import function_name
 from sqlrag_dspy.sql.linting.moments import dated
 from sqlrag_dspy.sql.linting.statement import Statement

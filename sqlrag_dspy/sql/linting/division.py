@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
-from sqlrag_dspy.sql.grouping import is_aggregate
+from sqlrag_dspy.sql.dialect.comparing import bare
+from sqlrag_dspy.sql.dialect.grouping import is_aggregate
 from sqlrag_dspy.sql.kinds import function_name, type_kind
 from sqlrag_dspy.sql.linting.statement import Statement
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, number, string, uncased
+from sqlrag_dspy.sql.dialect.comparing import bare, number, string, uncased
 from sqlrag_dspy.sql.joins import is_unique
 from sqlrag_dspy.sql.kinds import field_of, kind_of
 from sqlrag_dspy.sql.linting.statement import (

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.dates import ISO_DATE, ISO_PART
+from sqlrag_dspy.sql.dialect.dates import ISO_DATE, ISO_PART
 from sqlrag_dspy.sql.linting.moments import Dated, dated
 from sqlrag_dspy.sql.linting.statement import Statement
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, string
-from sqlrag_dspy.sql.dates import ISO_DATE, has_time, text_date
+from sqlrag_dspy.sql.dialect.comparing import bare, string
+from sqlrag_dspy.sql.dialect.dates import ISO_DATE, has_time, text_date
 from sqlrag_dspy.sql.kinds import field_of, function_name
 from sqlrag_dspy.sql.linting.statement import field_with_column
 from sqlrag_dspy.types import Column

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.grouping import plain_aggregates
+from sqlrag_dspy.sql.dialect.grouping import plain_aggregates
 from sqlrag_dspy.sql.joins import is_unique, quoted
 from sqlrag_dspy.sql.linting.statement import Statement, meant, place_of, table_sources, terms_of
 from sqlrag_dspy.sql.words import words

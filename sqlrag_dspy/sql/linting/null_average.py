@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.linting.absence import is_missing
 from sqlrag_dspy.sql.linting.statement import Statement, field_with_column, own, said, unwrapped
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.kinds import Field, field_of
 from sqlrag_dspy.sql.linting.absence import is_missing, may_lack, required
 from sqlrag_dspy.sql.linting.statement import (
@@ -18,7 +18,7 @@ from sqlrag_dspy.sql.linting.statement import (
     unwrapped,
     where_of,
 )
-from sqlrag_dspy.sql.predicates import all_of
+from sqlrag_dspy.sql.writing.predicates import all_of
 
 NEGATIONS = 12
 """Negations of a statement that are looked into: each takes the whole statement apart."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, string
+from sqlrag_dspy.sql.dialect.comparing import bare, string
 from sqlrag_dspy.sql.kinds import field_of
 from sqlrag_dspy.sql.linting.absence import may_lack, stored_null
 from sqlrag_dspy.sql.linting.bounds import Bound, Scalar, bounds, is_less, moment, shown_value, stated

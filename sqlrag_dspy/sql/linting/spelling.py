@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.advice import nearest
-from sqlrag_dspy.sql.comparing import bare, ignores_case, string
-from sqlrag_dspy.sql.dates import call
+from sqlrag_dspy.sql.checking.advice import nearest
+from sqlrag_dspy.sql.dialect.comparing import bare, ignores_case, string
+from sqlrag_dspy.sql.dialect.dates import call
 from sqlrag_dspy.sql.kinds import Field, function_name
 from sqlrag_dspy.sql.linting.statement import NoRow, Statement, field_with_column, said
 from sqlrag_dspy.sql.probing import Probe, first

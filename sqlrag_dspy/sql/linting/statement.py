@@ -8,7 +8,7 @@ from typing import Self
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.kinds import Field, field_of, function_name
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.sql.scopes import conjuncts

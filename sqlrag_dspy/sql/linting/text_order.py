@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.comparing import bare, string
-from sqlrag_dspy.sql.dates import text_date
+from sqlrag_dspy.sql.dialect.comparing import bare, string
+from sqlrag_dspy.sql.dialect.dates import text_date
 from sqlrag_dspy.sql.kinds import Field, function_name
 from sqlrag_dspy.sql.linting.statement import Statement, field_with_column, meant, own, said
 from sqlrag_dspy.types import Profile

@@ -1,0 +1,1 @@
+"""Approximate search inside the allowed chunks, at a recall measured when it is built."""

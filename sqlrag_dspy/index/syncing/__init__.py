@@ -1,0 +1,1 @@
+"""A source's rows to an index: what changed, and nothing else."""

@@ -1,0 +1,1 @@
+"""The lexical side: words, their spellings, and what they are worth."""

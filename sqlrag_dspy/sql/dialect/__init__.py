@@ -1,0 +1,1 @@
+"""SQLite's SQL in DuckDB's words, where the meaning is certain."""

@@ -1,0 +1,1 @@
+"""Queries back into the sketches that would write them."""

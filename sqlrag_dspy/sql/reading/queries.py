@@ -1,0 +1,394 @@
+"""A gold query, in SQLite's or DuckDB's words, back into the sketch that would write it.
+
+Beyond sketches: set operations, WITH, windows, outer and self joins, CASE, arithmetic but for days. For
+what is read, `write` gives the same rows, except that a maximum taken with a subquery keeps one of its ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.dialect.comparing import bare, number
+from sqlrag_dspy.sql.dialect.dates import sorts_as_text
+from sqlrag_dspy.sql.elapsed import elapsed_of
+from sqlrag_dspy.sql.joins import Pair
+from sqlrag_dspy.sql.kinds import field_of, function_name
+from sqlrag_dspy.sql.reading.absences import absence_of
+from sqlrag_dspy.sql.reading.conditions import Beyond, Groups, groups_of, value_of
+from sqlrag_dspy.sql.reading.date_parts import dated
+from sqlrag_dspy.sql.reading.from_clause import Joins, far_groups, pair_of, root_of, sources
+from sqlrag_dspy.sql.reading.shares import share_of
+from sqlrag_dspy.sql.scopes import conjuncts
+from sqlrag_dspy.sql.writing.building import Writer
+from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Sketch, Value
+
+_COMPARE: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+
+
+def read(sql: str, catalog: Catalog) -> Sketch | None:
+    """The sketch of a query, or None when the query is wrong or lies beyond what a sketch can say."""
+    try:
+        tree, _ = resolved(sql, catalog)
+        return _Reader(tree, catalog).sketch()
+    except (SqlRejected, Beyond, RecursionError):
+        return None
+
+
+class _Reader:
+    def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
+        while isinstance(tree, exp.Subquery):
+            if any(tree.args.get(key) for key in ("limit", "order", "offset", "with_")):
+                raise Beyond("modifiers around brackets")
+            tree = tree.this
+        if not isinstance(tree, exp.Select):
+            raise Beyond("not one SELECT")
+        if any(tree.args.get(key) for key in ("with_", "qualify", "windows")):
+            raise Beyond("a clause that sketches have not")
+        self.tree = tree
+        self.catalog = catalog
+        self.joins = Joins()
+        self.far: dict[str, Groups] = {}
+        self.outputs = {
+            each.alias.casefold(): each.this for each in tree.expressions if isinstance(each, exp.Alias)
+        }
+
+    def sketch(self) -> Sketch:
+        conditions = sources(self.tree, self.catalog, self.joins)
+        where = self.tree.args.get("where")
+        terms = [*conditions, *(conjuncts(where.this) if where is not None else ())]
+        without = absence_of(terms, self.catalog, self.joins, self._subquery)
+        plain, extreme = self._split(terms)
+        filters: Groups = []
+        for term in plain:
+            filters += groups_of(term, self._subquery)
+        self.root = root_of(self.joins)
+        distinct = self.tree.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            raise Beyond("DISTINCT ON")
+        select, share, is_fraction = self._select()
+        sketch = Sketch(
+            table=self.root.name,
+            select=tuple(select),
+            distinct=distinct is not None,
+            filters=tuple(filters),
+            without=without,
+            share=tuple(share),
+            is_fraction=is_fraction,
+            group=self._group(),
+            having=self._having(),
+            order=self._order(filters),
+            limit=self._rows("limit"),
+            offset=self._rows("offset") or 0,
+        )
+        if extreme is not None:
+            sketch = self._with_extreme(sketch, *extreme)
+        self._check_joins(sketch)
+        return sketch
+
+    # --- FROM and WHERE -----------------------------------------------------------------------------
+
+    def _split(self, terms: list[exp.Expr]) -> tuple[list[exp.Expr], tuple[Item, bool, Groups] | None]:
+        plain: list[exp.Expr] = []
+        extreme = None
+        for term in terms:
+            pair = pair_of(term)
+            if pair is not None:
+                self.joins.pairs.add(pair)
+                continue
+            found = self._extreme(term)
+            if found is None:
+                plain.append(term)
+            elif extreme is None:
+                extreme = found
+            else:
+                raise Beyond("two extremes")
+        return plain, extreme
+
+    def _extreme(self, term: exp.Expr) -> tuple[Item, bool, Groups] | None:
+        """`x = (SELECT MAX(x) FROM t WHERE …)`: the item, whether the greatest, and the inner filters."""
+        if not isinstance(term, exp.EQ) or not isinstance(bare(term.expression), exp.Subquery):
+            return None
+        outer, inner = field_of(term.this), bare(term.expression).this
+        plain = ("distinct", "group", "having", "order", "limit", "joins", "with_")
+        if outer is None or outer.table is None or outer.column is None or not isinstance(inner, exp.Select):
+            raise Beyond("a subquery compared")
+        if any(inner.args.get(key) for key in plain) or len(inner.expressions) != 1:
+            raise Beyond("a subquery compared")
+        call = inner.expressions[0].unalias()
+        if function_name(call) not in ("max", "min") or field_of(call.expressions[0]) != outer:
+            raise Beyond("a subquery compared")
+        joins = Joins()
+        if sources(inner, self.catalog, joins) or [each.name for each in joins.tables] != [outer.table.name]:
+            raise Beyond("a subquery over another table")
+        where = inner.args.get("where")
+        groups = groups_of(where.this, self._subquery) if where is not None else []
+        _refuse_text_order(outer.column.is_date, outer.column)
+        return Item(outer.table.name, outer.column.name), function_name(call) == "max", groups
+
+    def _with_extreme(self, sketch: Sketch, item: Item, greatest: bool, inner: Groups) -> Sketch:
+        if (
+            set(inner) != set(sketch.filters)
+            or sketch.group
+            or sketch.order
+            or sketch.limit is not None
+            or sketch.offset
+        ):
+            raise Beyond("an extreme of other rows")
+        if sketch.distinct or any(each.aggregate for each in sketch.select) or sketch.share:
+            raise Beyond("an extreme under an aggregate")
+        return replace(sketch, order=((item, greatest),), limit=1)
+
+    def _subquery(self, left: exp.Expr, query: exp.Expr) -> Groups:
+        groups = far_groups(left, query, self.catalog, self.joins, self._subquery)
+        for group in groups:
+            for each in group:
+                before = self.far.setdefault(each.table, groups)
+                if before is not groups and not _one_value_each(before, groups):
+                    raise Beyond("two subqueries over one table")
+        return groups
+
+    # --- what is shown ------------------------------------------------------------------------------
+
+    def _select(self) -> tuple[list[Item], Groups, bool]:
+        items: list[Item] = []
+        share: Groups = []
+        is_fraction = False
+        for position, projection in enumerate(self.tree.expressions):
+            node = bare(projection.unalias())
+            found = share_of(node)
+            if found is not None:
+                if share or position != len(self.tree.expressions) - 1:
+                    raise Beyond("a share among others")
+                share, is_fraction = groups_of(found.condition, self._subquery), found.is_fraction
+                if not share:
+                    raise Beyond("a share of everything")
+            elif isinstance(node, exp.Star):
+                items += [Item(t.name, c.name) for t in self.joins.tables for c in t.columns]
+            elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+                raise Beyond("all columns of one table")
+            else:
+                items.append(self._item(node))
+        if share and any(item.aggregate for item in items):
+            raise Beyond("a share beside an aggregate")
+        return items, share, is_fraction
+
+    def _item(self, node: exp.Expr) -> Item:
+        node = bare(node)
+        if isinstance(node, exp.Column) and node.meta.get("output"):
+            node = bare(self.outputs[node.name.casefold()])
+        if isinstance(node, exp.Count):
+            return self._count(node)
+        name = function_name(node)
+        if name == "any_value" and len(node.expressions) == 1:
+            return self._item(node.expressions[0])
+        if name in ("arg_min", "arg_max") and _stored(node.expressions[1]) == node.expressions[0]:
+            return replace(self._plain(node.expressions[0]), aggregate=_named(name[4:]))
+        aggregate = name if name in ("min", "max") else ""
+        if isinstance(node, exp.Sum | exp.Avg):
+            aggregate = "sum" if isinstance(node, exp.Sum) else "avg"
+        if aggregate:
+            inner = node.expressions[0] if name else node.this
+            if isinstance(inner, exp.Distinct) or (name and len(node.expressions) != 1):
+                raise Beyond("an aggregate of distinct values")
+            plain = self._plain(inner)
+            column = self._column_of(plain)
+            if plain.since:
+                return replace(plain, aggregate=_named(aggregate))
+            if aggregate in ("sum", "avg") and (plain.part or not column.is_number):
+                raise Beyond("a sum of what is no number")
+            _refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
+            return replace(plain, aggregate=_named(aggregate))
+        return self._plain(node)
+
+    def _count(self, node: exp.Count) -> Item:
+        inner = node.this
+        if node.expressions:
+            raise Beyond("a count of several columns")
+        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Literal) and not inner.is_string):
+            return Item(self.root.name, None, "count")
+        is_distinct = isinstance(inner, exp.Distinct)
+        if is_distinct and len(inner.expressions) != 1:
+            raise Beyond("a count of several columns")
+        plain = self._plain(inner.expressions[0] if is_distinct else inner)
+        if plain.table == self.root.name and (plain.column,) == self.root.key and not plain.part:
+            return Item(self.root.name, None, "count")
+        return replace(plain, aggregate="count_distinct" if is_distinct else "count")
+
+    def _plain(self, node: exp.Expr) -> Item:
+        node = _stored(node)
+        found = field_of(node)
+        if found is not None and found.table is not None and found.column is not None:
+            return Item(found.table.name, found.column.name)
+        days = elapsed_of(node)
+        if days is not None and days.factor == 1.0:
+            return Item(days.table.name, days.end.name, since=days.start.name)
+        spelt = dated(node)
+        if spelt is not None and spelt.part is not None:
+            return Item(spelt.table.name, spelt.column.name, "", spelt.part)
+        raise Beyond("an expression shown")
+
+    def _column_of(self, item: Item) -> Column:
+        table = self.catalog.table(item.table)
+        column = table.column(item.column or "") if table is not None else None
+        if column is None:
+            raise Beyond("no stored column")
+        return column
+
+    # --- GROUP BY, HAVING, ORDER BY, LIMIT ----------------------------------------------------------
+
+    def _by_position(self, node: exp.Expr) -> exp.Expr:
+        position = number(node)
+        if position is None or not position.isdigit():
+            return node
+        if not 1 <= int(position) <= len(self.tree.expressions):
+            raise Beyond("no such column")
+        chosen: exp.Expr = self.tree.expressions[int(position) - 1]
+        return chosen.unalias()
+
+    def _group(self) -> tuple[Item, ...]:
+        group = self.tree.args.get("group")
+        if group is None:
+            return ()
+        if any(value for key, value in group.args.items() if key != "expressions"):
+            raise Beyond("grouping sets")
+        return tuple(self._plain(self._output(self._by_position(each))) for each in group.expressions)
+
+    def _output(self, node: exp.Expr) -> exp.Expr:
+        node = bare(node)
+        if isinstance(node, exp.Column) and node.meta.get("output"):
+            return bare(self.outputs[node.name.casefold()])
+        return node
+
+    def _having(self) -> tuple[tuple[Item, str, Value], ...]:
+        having = self.tree.args.get("having")
+        if having is None:
+            return ()
+        found = []
+        for term in conjuncts(having.this):
+            if isinstance(term, exp.Between):
+                item = self._item(term.this)
+                found += [(item, ">=", value_of(term.args["low"])), (item, "<=", value_of(term.args["high"]))]
+                continue
+            op = _COMPARE.get(type(term))
+            if op is None:
+                raise Beyond("a group condition")
+            left, right = self._output(term.this), self._output(term.expression)
+            if number(left) is not None:
+                left, right, op = right, left, {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
+            found.append((self._item(left), op, value_of(right)))
+        return tuple(found)
+
+    def _order(self, filters: Groups) -> tuple[tuple[Item, bool], ...]:
+        order = self.tree.args.get("order")
+        if order is None:
+            return ()
+        found = []
+        for each in order.expressions:
+            node = self._output(self._by_position(each.this))
+            item = self._item(node)
+            descending = bool(each.args.get("desc"))
+            if item.column is not None and item.aggregate != "count":
+                nullable = [self._column_of(item)]
+                if item.since:
+                    nullable.append(self._column_of(replace(item, column=item.since, since="")))
+                column = self._column_of(item)
+                is_raw = isinstance(node, exp.Column)
+                _refuse_text_order(column.is_date and not item.part and not item.since and is_raw, column)
+                is_first = bool(each.args.get("nulls_first"))
+                says = bool(each.meta.get("says_nulls"))
+                has_nulls = any(
+                    each.profile.null_share and not self._excludes_null(item, each.name, filters)
+                    for each in nullable
+                )
+                if has_nulls and (is_first if says else not descending):
+                    raise Beyond("NULLs first")
+            found.append((item, descending))
+        return tuple(found)
+
+    def _excludes_null(self, item: Item, column: str, filters: Groups) -> bool:
+        return any(
+            len(group) == 1
+            and (group[0].column == column or (group[0].since and group[0].since == item.since))
+            and group[0].op != "null"
+            and group[0].table == item.table
+            for group in filters
+        )
+
+    def _rows(self, clause: str) -> int | None:
+        """The number of rows that LIMIT or OFFSET says, None without one."""
+        node = self.tree.args.get(clause)
+        if node is None:
+            return None
+        count = number(node.args.get("expression") or node.args.get("count") or exp.null())
+        if count is None or not count.isdigit():
+            raise Beyond(f"a {clause} that is no number")
+        return int(count)
+
+    # --- joins --------------------------------------------------------------------------------------
+
+    def _check_joins(self, sketch: Sketch) -> None:
+        """The sketch must be written with the joins that the query has, or with fewer that lose no row."""
+        writer = Writer(sketch, self.catalog)
+        hops = [*writer.hops]
+        for group in [*sketch.filters, *sketch.share]:
+            for each in group:
+                if each.table not in writer.joined:
+                    hops += writer.far_hops(each.table)
+        if sketch.without is not None and sketch.without.column is None:
+            hops += writer.far_hops(sketch.without.table)
+        written = {pair for hop in hops for pair in hop.pairs}
+        said = self.joins.pairs | self.joins.far
+        if not written <= said:
+            raise Beyond("joined in another way")
+        kept = {writer.root.name, *writer.joined}
+        for pair in said - written:
+            if not any(table in kept and self._loses_nothing(table, column, pair) for table, column in pair):
+                raise Beyond("a join that only filters")
+
+    def _loses_nothing(self, table: str, name: str, pair: Pair) -> bool:
+        found = self.catalog.table(table)
+        column = found.column(name) if found is not None else None
+        others = [each for each in pair if each[0] != table]
+        if found is None or column is None or column.profile.null_share or not others:
+            return False
+        return any(
+            name in link.columns and link.table == others[0][0] and link.is_declared
+            for link in found.foreign_keys
+        )
+
+
+# --- pieces without a reader ------------------------------------------------------------------------
+
+
+def _stored(node: exp.Expr) -> exp.Expr:
+    """The column inside TRY_STRPTIME(column, …), which `check` and `write` put around text dates."""
+    node = bare(node)
+    return bare(node.expressions[0]) if function_name(node) == "try_strptime" else node
+
+
+def _one_value_each(first: Groups, second: Groups) -> bool:
+    """Whether each asks for one value of the same column, which `write` keeps apart as two rows."""
+    both = [*first, *second]
+    alone = [group[0] for group in both if len(group) == 1 and group[0].op == "="]
+    return len(first) == len(second) == 1 and len(alone) == 2 and alone[0].column == alone[1].column
+
+
+def _named(aggregate: str) -> Aggregate:
+    names: dict[str, Aggregate] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
+    return names[aggregate]
+
+
+def _refuse_text_order(is_date: bool, column: Column) -> None:
+    if is_date and column.profile.date_formats and not sorts_as_text(column):
+        raise Beyond("dates ordered as text")

@@ -1,0 +1,1 @@
+"""Sketches to SQL, as expressions."""
