@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from source_pools import LIMIT, SCRIPT
 
 from sqlrag_dspy.settings import Limits
 from sqlrag_dspy.source import Source, open_source
@@ -51,3 +53,29 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield build
     for source in opened:
         source.close()
+
+
+@pytest.fixture
+def over(tmp_path):
+    """`over(workers=2, …)` opens a small source with those limits, its catalog read."""
+    path = tmp_path / "data.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(SCRIPT)
+    opened = []
+
+    def build(policy=None, **limits):
+        source = open_source(str(path), limits=Limits(**{"seconds": LIMIT, **limits}), policy=policy)
+        opened.append(source)
+        assert source.catalog.table("n") is not None
+        return source
+
+    yield build
+    for source in opened:
+        source.close()
+
+
+@pytest.fixture
+def background():
+    """Runs functions in threads, which end with the test."""
+    with ThreadPoolExecutor(16) as threads:
+        yield threads.submit
