@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sqlrag_dspy.errors import QueryFailed
-from sqlrag_dspy.sql import check, explain_empty, is_empty
+from sqlrag_dspy.sql import check, explain_empty, is_empty, remarks
 from sqlrag_dspy.sql.probing import MOST
-from sqlrag_dspy.sql.telling import remarks
 from sqlrag_dspy.sql.telling.emptiness import MAX_CONDITIONS
 from sqlrag_dspy.types import Rows
 
