@@ -23,6 +23,7 @@ from sqlrag_dspy.settings import Settings
 from sqlrag_dspy.types import Catalog
 
 if TYPE_CHECKING:
+    from sqlrag_dspy.program.parts import Parts
     from sqlrag_dspy.program.rag import SqlRag
 
 FORMAT = 3
@@ -146,13 +147,13 @@ def read_card(folder: Path) -> Card:
         raise ProgramError(f"{path} is not valid JSON ({error}); compile the program again") from error
 
 
-def restore(program: SqlRag, folder: Path) -> Card:
+def restore(program: Parts, folder: Path) -> Card:
     """Loads the state of a compiled program into `program`. Raises ProgramError when it does not fit.
 
     The same as `program.load`, which decodes every weight twice; and a model named in the file is not taken
     over, since whoever loads a program says which model serves.
     """
-    from sqlrag_dspy.program.rag import LATER
+    from sqlrag_dspy.program.parts import LATER
 
     card = read_card(folder)
     path = folder if folder.is_file() else folder / "program.json"
@@ -205,7 +206,7 @@ def _digest(text: bytes) -> str:
     return hashlib.sha256(text.replace(b"\r\n", b"\n")).hexdigest()[:16]
 
 
-def write(program: SqlRag, folder: Path, card: Card) -> None:
+def write(program: Parts, folder: Path, card: Card) -> None:
     """Saves a program and its card together: each file complete, the card last."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / "program.partial.json"

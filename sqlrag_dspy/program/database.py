@@ -213,9 +213,9 @@ class Database:
     @cached_property
     def column_vectors(self) -> Any:
         """What the columns are called, as unit vectors of the packaged encoder."""
-        from sqlrag_dspy.program.nearness import column_vectors
+        from sqlrag_dspy.program.column_names import column_vectors
 
-        return column_vectors(self)
+        return column_vectors(self.catalog)
 
     def sync(
         self, *, rebuild: bool = False, progress: Callable[[int, int], None] | None = None

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.answer import Written
+from sqlrag_dspy.program.calling import can_ask, note_failure
 from sqlrag_dspy.program.database import STALE
 from sqlrag_dspy.program.inquiry import Inquiry, without
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import WRITTEN, bare, can_ask, describe_links, describe_schema, note_failure
+from sqlrag_dspy.program.prompt import WRITTEN, bare, describe_links, describe_schema
 from sqlrag_dspy.program.sketching.restricting import first_rows, predicates
 from sqlrag_dspy.program.sketching.slots import main_table
 from sqlrag_dspy.types import CheckedSql, Document, Item, Predicate, Rows, Search, Sketch, Table
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
 
 DOCUMENTS = 10
 """Rows returned by a search."""
@@ -44,7 +43,7 @@ class Evidence:
     """The answer of an agent, whose citations were checked."""
 
 
-def prepare(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> None:
+def prepare(rag: Parts, inquiry: Inquiry, plan: Plan) -> None:
     """Completes the plan: the sketch of an sql question, or the table, topic and filters of a search."""
     catalog = inquiry.database.catalog
     if plan.route == "sql":
@@ -129,7 +128,7 @@ def settle(plan: Plan, table: Table) -> None:
     plan.route = "vector"
 
 
-def search(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> Evidence:
+def search(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence:
     """Search by meaning: over everything, inside mirrored filters, or inside the rows that SQL chooses."""
     from sqlrag_dspy import sql as sql_room
 
@@ -233,7 +232,7 @@ def _equalities(condition: str, inquiry: Inquiry, table: Table) -> tuple[tuple[P
     return read.filters
 
 
-def _choose(rag: SqlRag, inquiry: Inquiry, table: Table) -> str | None:
+def _choose(rag: Parts, inquiry: Inquiry, table: Table) -> str | None:
     """The LM's condition, checked; None when it restricts nothing or fails (the linked filters then stand)."""
     from sqlrag_dspy import sql as sql_room
 

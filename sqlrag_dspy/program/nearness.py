@@ -6,18 +6,14 @@ weigh is the router's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.program.encoder import ENCODER, multilingual
+from sqlrag_dspy.program.database import Database
+from sqlrag_dspy.program.encoder import ENCODER
 from sqlrag_dspy.program.features import Floats
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.database import Database
 
 TO_TEXTS = 8
 """Features of one reading against the texts, as `index.nearness` orders them."""
@@ -40,20 +36,3 @@ def nearness(database: Database, readings: Sequence[str], vectors: Floats) -> Fl
         named = [near[0], near[:3].mean(), near[0] - near.mean()] if len(near) else [np.nan] * TO_COLUMNS
         parts += [texts, np.array(named, np.float32)]
     return np.concatenate(parts)
-
-
-def column_vectors(database: Database) -> Floats:
-    """Unit vectors of what the columns are called, alone and with their table, (2 x columns, dimension)."""
-    said = [
-        name
-        for table in database.catalog.tables
-        for column in table.columns
-        for name in (plain(column.name), f"{plain(column.name)} of {plain(table.name)}")
-    ]
-    return multilingual(said) if said else np.zeros((0, 1), np.float32)
-
-
-def plain(name: str) -> str:
-    """A stored name as words: "MinutesDown" and "minutes_down" are "Minutes Down" and "minutes down"."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.sub(r"[\W_]+", " ", spaced).strip()

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import queue
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dspy
@@ -14,61 +14,20 @@ import dspy
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.program import gather, respond, route, write_sql
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.program.demonstrations import Demonstrations
-from sqlrag_dspy.program.engine import Engine
 from sqlrag_dspy.program.inquiry import Inquiry, Listener
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.result import Answer, Depth, Step
-from sqlrag_dspy.program.router import Router
-from sqlrag_dspy.program.signatures import BuildSql, ChooseRows, RepairSql, RouteQuestion, WriteAnswer
-from sqlrag_dspy.program.sketching.sketch import Sketcher
-from sqlrag_dspy.program.team import agent, work
-from sqlrag_dspy.program.team.depth import DepthChooser
-from sqlrag_dspy.program.team.stages import Team
-from sqlrag_dspy.program.thresholds import Thresholds
+from sqlrag_dspy.program.result import Answer, Step
+from sqlrag_dspy.program.team import hops, work
 from sqlrag_dspy.source import Cancellation
 
-LATER = ("team.", "depths")
-"""How the names of parts begin that programs saved by earlier versions lack."""
 
+class SqlRag(Parts):
+    """Answers questions over bound databases, with the `Parts` that it is made of (and their arguments)."""
 
-class SqlRag(dspy.Module):
-    """Answers questions over bound databases. The names of its parts are a file format.
-
-    `lm` is a dspy.LM, "dspy" for the application's own `dspy.settings.lm`, or None for the learned tier
-    alone. With `gate_open` False the learned tier never decides while an LM can: so that optimizers see
-    every LM call of every question. `depth` forces one depth for SQL (see docs/team.md) in place of what a
-    question needs, and `without` leaves out parts of the team: both are for measuring what they are worth.
-    """
-
-    def __init__(
-        self,
-        databases: Mapping[str, Database] | None = None,
-        *,
-        lm: Any = None,
-        lm_small: Any = None,
-        depth: Depth | None = None,
-        without: Collection[str] = (),
-    ) -> None:
-        super().__init__()
-        self.router = Router()
-        self.sketcher = Sketcher()
-        self.thresholds = Thresholds()
-        self.demonstrations = Demonstrations()
-        self.route_question = dspy.Predict(RouteQuestion)
-        self.build_sql = dspy.Predict(BuildSql)
-        self.repair_sql = dspy.Predict(RepairSql)
-        self.choose_rows = dspy.Predict(ChooseRows)
-        self.write_answer = dspy.Predict(WriteAnswer)
-        self.team = Team()
-        self.depths = DepthChooser()
+    def __init__(self, databases: Mapping[str, Database] | None = None, **parts: Any) -> None:
+        super().__init__(**parts)
         self.databases: dict[str, Database] = dict(databases or {})
-        self.engine = Engine(lm, lm_small)
-        self.gate_open = True
-        self.depth = depth
-        self.without = frozenset(without)
-        self.left_out: list[str] = []
-        """Demonstrations that loading left out because they do not fit the database, a line each."""
 
     def forward(self, question: str, database: str | None = None) -> dspy.Prediction:
         """Route the question, gather the evidence, answer from it."""
@@ -88,21 +47,13 @@ class SqlRag(dspy.Module):
 
         A question that takes several hops goes to an agent that does so step by step.
         """
-        if work.is_for_agent(self, inquiry, plan) and (found := agent.compute(self, inquiry)) is not None:
+        if work.is_for_agent(self, inquiry, plan) and (found := hops.compute(self, inquiry)) is not None:
             return found
         if plan.route == "sql":
             return write_sql.compute(self, inquiry, plan)
         if plan.route in ("vector", "hybrid"):
             return gather.search(self, inquiry, plan)
         return gather.Evidence()
-
-    def load_state(self, state: dict[str, Any], *, allow_unsafe_lm_state: bool = False) -> None:
-        """The state of a saved program; parts that it is too old to know stay as they are.
-
-        Raises KeyError for any other part that is missing.
-        """
-        known = {name: part.dump_state() for name, part in self.named_parameters() if name.startswith(LATER)}
-        super().load_state({**known, **state}, allow_unsafe_lm_state=allow_unsafe_lm_state)
 
     # --- databases -----------------------------------------------------------------------------------
 

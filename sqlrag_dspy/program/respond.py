@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlrag_dspy.program import answer as writing
 from sqlrag_dspy.program import gather, result
+from sqlrag_dspy.program.calling import can_ask, note_failure
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry, whole
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import can_ask, note_failure, number_evidence
+from sqlrag_dspy.program.prompt import number_evidence
 from sqlrag_dspy.program.result import Answer
 from sqlrag_dspy.types import Document
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
 
 DECLINED = {
     "no-column": "This database does not store that.",
@@ -32,7 +31,7 @@ NEEDS_MODEL = (
 )
 
 
-def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answer:
+def write(rag: Parts, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answer:
     """The finished Answer, with citations, warnings, trace and bill."""
     answer = Answer(
         question=inquiry.question,
@@ -101,7 +100,7 @@ def _computed(inquiry: Inquiry, evidence: Evidence, answer: Answer) -> None:
         step.output = written.text[:400]
 
 
-def _searched(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence, answer: Answer) -> None:
+def _searched(rag: Parts, inquiry: Inquiry, plan: Plan, evidence: Evidence, answer: Answer) -> None:
     restricted = plan.condition or gather.describe_filters(plan)
     answer.explanation = f"searched {plan.table} by meaning" + (
         f", only rows where {restricted}" if restricted else ""
@@ -126,7 +125,7 @@ def _searched(rag: SqlRag, inquiry: Inquiry, plan: Plan, evidence: Evidence, ans
         step.output = written.text[:400]
 
 
-def _from_model(rag: SqlRag, inquiry: Inquiry, evidence: Evidence) -> writing.Written | None:
+def _from_model(rag: Parts, inquiry: Inquiry, evidence: Evidence) -> writing.Written | None:
     """What the LM writes from numbered evidence; None when it fails or cites nothing that exists."""
     pieces = writing.evidence_of(evidence.rows, evidence.documents, lambda document: label(inquiry, document))
     evidence_text, shown = number_evidence([piece.text for piece in pieces])

@@ -5,24 +5,21 @@ A small LM is not asked: it routes worse than the learned router where that is n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import dspy
 
 from sqlrag_dspy.program import gather
+from sqlrag_dspy.program.calling import can_ask, note_failure
 from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import can_ask, describe_schema, note_failure
+from sqlrag_dspy.program.prompt import describe_schema
 from sqlrag_dspy.types import ROUTES, Route
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
 
 SHOWN = 8
 """Demonstrations retrieved for the LM."""
 
 
-def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
+def decide(rag: Parts, inquiry: Inquiry) -> Plan:
     """The plan of a question: its route, and what that route needs."""
     inquiry.links  # noqa: B018 - linked first, so that the trace reads in order
     with inquiry.step("route", inquiry.masked) as step:
@@ -48,7 +45,7 @@ def decide(rag: SqlRag, inquiry: Inquiry) -> Plan:
     return plan
 
 
-def _ask(rag: SqlRag, inquiry: Inquiry) -> Route | None:
+def _ask(rag: Parts, inquiry: Inquiry) -> Route | None:
     """The LM's route, or None when it fails: the learned tier then decides, flagged."""
     demonstrations = rag.demonstrations(inquiry.masked, rag.router.vocabulary, k=SHOWN)
     examples = [

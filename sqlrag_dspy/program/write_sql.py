@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
+from sqlrag_dspy.program.calling import can_ask
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import check, execute
 from sqlrag_dspy.program.sketching.unheard import unheard
@@ -16,11 +15,8 @@ from sqlrag_dspy.program.team import work
 from sqlrag_dspy.program.team.attempts import wrong
 from sqlrag_dspy.program.team.missed import missed
 
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
 
-
-def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence:
+def compute(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence:
     """Rows for an sql question, at a depth of at most `most`.
 
     With an LM, a sketch that misses something that the question names goes to it, however sure it is. Without
@@ -33,7 +29,7 @@ def compute(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None
     return evidence
 
 
-def _evidence(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None) -> Evidence:
+def _evidence(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None) -> Evidence:
     is_sure = plan.sketch is not None and plan.trust >= rag.thresholds.sql
     is_likely = plan.sketch is not None and plan.trust >= rag.thresholds.doubt
     is_told = rag.depth not in (None, "sketch", "agent") or "sketch" in rag.without
@@ -59,7 +55,7 @@ def _misses(inquiry: Inquiry, found: Evidence) -> list[str]:
     return missed(inquiry.links, found.sql, inquiry.database.catalog) if found.sql is not None else []
 
 
-def _surer(rag: SqlRag, inquiry: Inquiry, plan: Plan, written: Evidence) -> Evidence:
+def _surer(rag: Parts, inquiry: Inquiry, plan: Plan, written: Evidence) -> Evidence:
     """What a small model wrote, or the sketch where that leaves fewer doubts."""
     doubts = len(wrong(written)) + bool(written.notes)
     if not (doubts and rag.engine.is_brief) or rag.depth is not None or "sketch" in rag.without:

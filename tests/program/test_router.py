@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sqlrag_dspy.program.nearness import TO_COLUMNS, TO_TEXTS, nearness, plain
+from sqlrag_dspy.program.column_names import plain
+from sqlrag_dspy.program.nearness import TO_COLUMNS, TO_TEXTS, nearness
 from sqlrag_dspy.program.router import FAR_OUT, NEARNESS_SCALE, Router, Scale, Sense
 
 

@@ -7,23 +7,21 @@ JSON when a chat reply cannot be read. Where it would not ask again, this does, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
+from sqlrag_dspy.program.calling import can_ask, note_failure
 from sqlrag_dspy.program.inquiry import Inquiry
-from sqlrag_dspy.program.prompt import can_ask, note_failure
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
+from sqlrag_dspy.program.parts import Parts
 
 AGAIN = 1.0
 """Temperature of the second try: the first reply would only come again. Models that reason take no other."""
 
 
 def ask(
-    rag: SqlRag,
+    rag: Parts,
     inquiry: Inquiry,
     name: str,
     given: str,

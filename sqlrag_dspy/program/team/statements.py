@@ -14,6 +14,7 @@ import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
 from sqlrag_dspy.program.inquiry import Inquiry, whole
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
 from sqlrag_dspy.program.prompt import WRITTEN, bare, describe_links, describe_schema, hint
 from sqlrag_dspy.program.result import Depth
@@ -25,7 +26,6 @@ from sqlrag_dspy.program.team.missed import missed
 from sqlrag_dspy.program.team.typed import Intent, numbered
 
 if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
     from sqlrag_dspy.sql.mending.names import Mended
 
 SHOWN = 6
@@ -44,7 +44,7 @@ NOTHING = "nothing was written; write one SELECT statement"
 class Work:
     """What is known of one question while statements are tried for it."""
 
-    rag: SqlRag
+    rag: Parts
     inquiry: Inquiry
     plan: Plan
     attempts: Attempts
@@ -240,7 +240,7 @@ def _repair(work: Work, refused: str, advice: str) -> str | None:
     return None if said is None else whole(str(said.sql or ""))
 
 
-def shown(rag: SqlRag, inquiry: Inquiry) -> list[dspy.Example]:
+def shown(rag: Parts, inquiry: Inquiry) -> list[dspy.Example]:
     """Demonstrations of the same schema with the most similar masked questions, as far as there is room."""
     catalog = inquiry.database.catalog
     left = ROOM - sum(len(str(value)) for demo in rag.build_sql.demos for value in dict(demo).values())

@@ -6,26 +6,22 @@ best of them is what is left when the bound, the budget or the model is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlrag_dspy.errors import QueryFailed
+from sqlrag_dspy.program.calling import can_ask
 from sqlrag_dspy.program.features import tokens
 from sqlrag_dspy.program.gather import Evidence
 from sqlrag_dspy.program.inquiry import Inquiry
+from sqlrag_dspy.program.parts import Parts
 from sqlrag_dspy.program.plan import Plan
-from sqlrag_dspy.program.prompt import can_ask
 from sqlrag_dspy.program.result import Depth
 from sqlrag_dspy.program.running import assumed, execute
-from sqlrag_dspy.program.team import agent
+from sqlrag_dspy.program.team import hops
 from sqlrag_dspy.program.team.asking import ask
 from sqlrag_dspy.program.team.attempts import Attempt, Attempts
 from sqlrag_dspy.program.team.depth import DEPTHS, SHORT, features
 from sqlrag_dspy.program.team.reviewing import criticise, free_critique, trace_back
 from sqlrag_dspy.program.team.statements import Work, next_statement
 from sqlrag_dspy.program.team.understanding import intents_of, link, takes_hops
-
-if TYPE_CHECKING:
-    from sqlrag_dspy.program.rag import SqlRag
 
 KEPT = 1
 """Statements that retrying leaves to the team, when the question is complex enough for one."""
@@ -34,7 +30,7 @@ TORN = 0.25
 """Probability of computing and of searching, each, from which a question may need both."""
 
 
-def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence | None:
+def write(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None = None) -> Evidence | None:
     """Rows by the best statement that a model wrote, at the depth that the question needs; None when none runs.
 
     No deeper than `most`, and with a small model no deeper than retries: what it says of intents, schema and
@@ -54,7 +50,7 @@ def write(rag: SqlRag, inquiry: Inquiry, plan: Plan, most: Depth | None = None) 
         _escalate(work, "team", short)
     if work.depth == "team" and _team(work) and not told:
         _escalate(work, "agent", "one part is computed, another read in texts")
-    if work.depth == "agent" and (found := agent.compute(rag, inquiry)) is not None:
+    if work.depth == "agent" and (found := hops.compute(rag, inquiry)) is not None:
         return found
     return _finish(work)
 
@@ -63,7 +59,7 @@ def _at_most(depth: Depth, most: Depth | None) -> Depth:
     return most if most is not None and DEPTHS.index(depth) > DEPTHS.index(most) else depth
 
 
-def is_for_agent(rag: SqlRag, inquiry: Inquiry, plan: Plan) -> bool:
+def is_for_agent(rag: Parts, inquiry: Inquiry, plan: Plan) -> bool:
     """Whether the question takes several hops: as told, or as its intents say where the router is torn.
 
     Torn is between computing and searching: then, for a question long enough to ask two things, a call to parse

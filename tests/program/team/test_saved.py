@@ -10,7 +10,7 @@ from scripted_lm import scripted
 from team_shop import QUESTION, RIGHT, WELL
 
 from sqlrag_dspy.program import SqlRag, artifact
-from sqlrag_dspy.program.rag import LATER
+from sqlrag_dspy.program.parts import LATER
 
 
 def saved(program, place):
