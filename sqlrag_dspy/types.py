@@ -238,7 +238,8 @@ class Link:
     - value: `table`, `column`, `value` (as stored), `op` "=" or "!=" (negated: "not in sports"); `also` holds
       other stored values of that column that the stretch names as well (a surname that two people share,
       lists of people that hold the name); `concept` is category, person, title or other; or word, and then `value` is
-      a pattern and `op` "like" or "not like" ("titles with the word bank").
+      a pattern and `op` "like" or "not like" ("titles with the word bank"); or state, with `op` "null" or "not null"
+      ("still open", told by closed_on).
     - date: `value` and `upper` are ISO dates, a half-open interval [value, upper); either may be None
       (open). `grain` is day, month, quarter, year or range. `table`/`column` when the question says which
       date column, else the table's only or main date column. `op` is "!=" when negated. `concept` states

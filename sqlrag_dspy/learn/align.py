@@ -334,6 +334,8 @@ def _names(link: Link, predicate: Predicate) -> bool:
 def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
     """Whether the gold conjunction holds what the link says."""
     flat = [predicate for alternatives in filters for predicate in alternatives]
+    if link.concept == "state":
+        return any(p.op == link.op and _names(link, p) for p in flat)
     if link.concept == "word":
         return any(p.op == link.op and _names(link, p) and _core(p.value) == _core(link.value) for p in flat)
     if link.kind == "value":

@@ -38,12 +38,22 @@ class Adjective:
 
 
 @dataclass(frozen=True)
+class State:
+    """A word such as "closed" or "unsold": the date columns that tell the state, and whether one must be there."""
+
+    columns: tuple[str, ...]
+    is_there: bool
+
+
+@dataclass(frozen=True)
 class Glossary:
-    """Phrase keys to concepts and back; adjectives and abbreviations. Made by `load`."""
+    """Phrase keys to concepts and back; states, adjectives and abbreviations. Made by `load`."""
 
     concepts: Mapping[str, tuple[str, ...]]
     members: Mapping[str, tuple[Synonym, ...]]
     adjectives: Mapping[str, tuple[Adjective, ...]]
+    states: Mapping[str, tuple[State, ...]]
+    """Folded phrases to what they say of a date."""
     abbreviations: Mapping[str, str]
     codes: Mapping[str, Mapping[str, str]]
     """What a column holds (country, language) to code to concept."""
@@ -88,10 +98,18 @@ def load() -> Glossary:
                 for phrase in entry[f"{prefix}_{language}"].split(","):
                     key = " ".join(word_texts(phrase))
                     adjectives.setdefault(key, []).append(Adjective(name, columns, end, language))
+    states: dict[str, list[State]] = {}
+    for entry in data["states"].values():
+        for side in ("is", "not"):
+            state = State(tuple(entry["columns"].split(", ")), side == "is")
+            for language in LANGUAGES:
+                for phrase in entry[f"{side}_{language}"].split(","):
+                    states.setdefault(" ".join(word_texts(phrase)), []).append(state)
     return Glossary(
         {key: tuple(names) for key, names in concepts.items()},
         members,
         {key: tuple(found) for key, found in adjectives.items()},
+        {key: tuple(found) for key, found in states.items()},
         data["abbreviations"],
         data["codes"],
     )

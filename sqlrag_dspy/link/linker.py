@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date
 
 from sqlrag_dspy.link.cover import cover
-from sqlrag_dspy.link.dates.columns import date_links, has_dates, known, part_links
+from sqlrag_dspy.link.dates.columns import date_links, event_spans, has_dates, known, part_links
 from sqlrag_dspy.link.dates.find import find_dates
 from sqlrag_dspy.link.dates.parts import find_parts
 from sqlrag_dspy.link.mentions import Mention, find_mentions
@@ -22,6 +22,7 @@ from sqlrag_dspy.link.numbers.find import NumberMention, find_numbers
 from sqlrag_dspy.link.numbers.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
+from sqlrag_dspy.link.states import find_lacking, find_states
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.wording import find_wording
@@ -70,6 +71,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     units = {m: unit_of(reading, m) for m in numbers}
     taken = [(m.start, m.end) for m in numbers if m.is_firm or units[m] is not None]
     dates = find_dates(reading.folded, known(reading), taken)
+    reading.named.extend(list(event_spans(reading, dates)))
     busy = [(d.start, d.end) for d in dates]
     found = [*_name_links(reading), *(link for d in dates for link in date_links(reading, d))]
     years_are_dates = has_dates(reading)
@@ -91,16 +93,31 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     found.extend(_value_links(reading, mentions))
     found.extend(_who_links(reading, values))
     found.extend(_wording_links(reading))
+    found.extend(_state_links(reading, found))
     found.extend(link for p in find_parts(reading.text, busy) for link in part_links(reading, p))
     return _settle_participles(reading, found, busy, numbers)
 
 
 def _name_links(reading: Reading) -> Iterable[Link]:
+    around = reading.asked | {table.name for table in reading.neighbours(reading.asked)}
     for span in reading.named:
+        # "customers per country" means a country of customers, though stores have a column called just that
+        own = max(
+            (n.score for n in span.found if n.column and not n.concept and n.table in reading.asked),
+            default=0.0,
+        )
         for named in span.found[:8]:
             home = reading.column_of(named)
             if named.column and home is None:
                 continue
+            if named.end and reading.asked and named.table not in around:
+                continue  # "the biggest store" has nothing to do with what is measured of currencies
+            if home and own >= 0.6 and named.table not in reading.asked:
+                named = replace(named, score=min(named.score, own - 0.01))
+            if home and named.concept and any(n.table == named.table and not n.column for n in span.found):
+                named = replace(
+                    named, score=named.score - 0.03
+                )  # "pedidos" are orders rather than when ordered
             yield reading.link(
                 "column" if home else "table",
                 span.start,
@@ -164,6 +181,48 @@ def _wording_links(reading: Reading) -> Iterable[Link]:
                 concept="word",
                 score=0.95,
             )
+
+
+def _state_links(reading: Reading, found: list[Link]) -> Iterable[Link]:
+    """Words for what a column holds or lacks: of a date as a restriction like a value, of a key as its column."""
+    dated = {
+        (k.table, k.column)
+        for k in found
+        if k.kind == "date" and k.table is not None and k.column is not None
+    }
+    values = [k for k in found if k.kind == "value" and k.concept == "category" and k.score >= 0.55]
+    asked = {table.name for table in reading.tables}
+    taken = {place for k in values if k.table in asked for place in _folded_places(reading, k)}
+    for state in find_states(reading, dated, taken):
+        yield reading.link(
+            "value",
+            state.start,
+            state.end,
+            table=state.table.name,
+            column=state.column.name,
+            op="not null" if state.is_there else "null",
+            concept="state",
+            score=1.0,
+        )
+    for state in find_lacking(reading):
+        yield reading.link(
+            "column",
+            state.start,
+            state.end,
+            table=state.table.name,
+            column=state.column.name,
+            concept="lacking",
+            grain="text",
+            score=1.0,
+        )
+
+
+def _folded_places(reading: Reading, link: Link) -> Iterable[int]:
+    """The places of the folded text that a link covers."""
+    for word in reading.words:
+        start, end = reading.folded.span(word.start, word.end)
+        if link.start < end and start < link.end:
+            yield from range(word.start, word.end)
 
 
 _DAYS = re.compile(r"\b(?:days|dias|dagen)\b")

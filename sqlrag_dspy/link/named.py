@@ -119,6 +119,12 @@ def _span(text: str, words: list[Word], first: int, count: int, found: tuple[Nam
     return NamedSpan(start, end, first, count, text[start:end], tuple(sorted(found, key=lambda n: -n.score)))
 
 
+def is_beginning(column: Column) -> bool:
+    """Whether a column that tells ages holds when something began (a date, or a year) rather than how old it is."""
+    low = column.profile.minimum
+    return column.is_date or (isinstance(low, int | float) and low >= 1000)
+
+
 def _adjectives(
     text: str, words: list[Word], first: int, languages: frozenset[str], measured: Measured
 ) -> Iterable[NamedSpan]:
@@ -133,9 +139,10 @@ def _adjectives(
         for rank, adjective in enumerate(sorted(asked, key=lambda a: a.concept != "age")):
             weight = 0.9 if adjective.language in languages else 0.65
             for table, column in measured(adjective.columns):
-                found.append(
-                    Named(table.name, column.name, weight - 0.03 * rank, adjective.concept, adjective.end, "")
-                )
+                end = adjective.end
+                if adjective.concept == "age" and is_beginning(column):
+                    end = "min" if end == "max" else "max"  # the oldest was born first
+                found.append(Named(table.name, column.name, weight - 0.03 * rank, adjective.concept, end))
         if found:
             yield _span(text, words, first, count, tuple(found))
             return

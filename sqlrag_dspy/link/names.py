@@ -115,12 +115,24 @@ class Names:
             if any(not n.column and n.score >= 0.6 for n in found.values())
         )
         """Stemmed words that name a table."""
+        self._events: dict[str, list[Named]] = defaultdict(list)
+        """What may be meant by the root of a verb: the dates of what it says happened."""
+        for key, found in self._found.items():
+            for named in found.values():
+                home = catalog.table(named.table) if named.column and " " not in key else None
+                held = home.column(named.column) if home is not None else None
+                if held is not None and held.is_date and named.score >= 0.55 and key not in _NO_EVENTS:
+                    self._events[root(key)].append(replace(named, score=named.score * 0.9))
         self.longest = max((len(k.split()) for k in self._found), default=0)
 
     def find(self, key: str) -> list[Named]:
         """What a stemmed phrase names, best first."""
         found = self._found.get(key)
         return sorted(found.values(), key=lambda n: -n.score) if found else []
+
+    def find_event(self, word: str) -> list[Named]:
+        """The date columns of what a verb says happened, in whatever form ("expire" for expiry_date), best first."""
+        return sorted(self._events.get(root(word), ()), key=lambda n: -n.score)
 
     def find_misspelt(self, key: str) -> list[Named]:
         """What a stemmed word of one or two typing errors names, best first."""
@@ -130,22 +142,22 @@ class Names:
         return [replace(n, score=n.score * (0.9 if near[0][1] == 1 else 0.8)) for n in self.find(near[0][0])]
 
     def measured_by(self, columns: Iterable[str], table: Table) -> Column | None:
-        """The column of a table that measures a concept, given the names such columns go by, best first."""
+        """The column of a table that measures a concept, given the names such columns go by, best first.
+
+        One called so itself comes before one that a synonym calls so: a list price is more of a price than a cost.
+        """
         for name in columns:
             if name == "*date":
                 return main_date(table)
             key = phrase_key(word_texts(name))
-            best: tuple[float, Column] | None = None
-            for named in self.find(key):
-                column = table.column(named.column) if named.table == table.name and named.column else None
-                if (
-                    column
-                    and (column.is_number or column.is_date)
-                    and (best is None or named.score > best[0])
-                ):
-                    best = (named.score, column)
-            if best and best[0] >= 0.6:
-                return best[1]
+            found = [
+                (not named.concept, named.score, column)
+                for named in self.find(key)
+                if named.table == table.name and named.score >= 0.6
+                if (column := table.column(named.column)) and (column.is_number or column.is_date)
+            ]
+            if found:
+                return max(found, key=lambda each: each[:2])[2]
         return None
 
     def _add(self, key: str, named: Named) -> None:
@@ -183,6 +195,8 @@ class Names:
             return
         own = {stem(w) for w in name_words(table.name)}
         phrases = {phrase_key(parts): 1.0}
+        if len(parts) > 2 and parts[-1] in ("2", "3") and parts[-2] in _UNIT_WORDS:  # "floor_area_m2"
+            parts = parts[:-1]
         while len(parts) > 1 and (parts[-1] in _TAILS or parts[-1] in _UNIT_WORDS):
             if parts[-1] in _UNIT_WORDS and column.is_number:
                 phrases.setdefault(stem(parts[-1]), 0.8)
@@ -291,6 +305,23 @@ MONEY_CONCEPTS = frozenset(
         "donation",
     ]
 )
+
+
+_ROOT_ENDINGS = re.compile(
+    r"(?<=\w{4})(?:amiento|imiento|aciones|iciones|ieron|ation|acion|icion|aron|ados|adas|idos|idas|ado|ada|ido|ida|ing|"
+    r"ion|an|en|ed|es|ar|er|ir|io|y|e|s|o|a)$"
+)
+_NO_EVENTS = word_set("dat date dag dai day fech fecha tim time tijd hora moment when")
+
+
+def root(word: str) -> str:
+    """What the forms of a verb and its noun share: "expires", "expired", "expiry"; four letters at least.
+
+    >>> root("delivered"), root("delivery"), root("vendieron"), root("vendido")
+    ('deliver', 'deliver', 'vend', 'vend')
+    """
+    word = _ROOT_ENDINGS.sub("", word)
+    return word[:-1] if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
 
 
 def main_table(catalog: Catalog) -> Table | None:

@@ -5,7 +5,7 @@ The rooms that make links (values, when, amounts) share it. Leaves out making th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
 from sqlrag_dspy.link.named import NamedSpan, find_named
@@ -31,6 +31,8 @@ class Reading:
         self.text = folded.text
         self.languages = likely_languages([w.text for w in listed])
         self.named = find_named(folded.text, listed, names, self.languages, self.measured)
+        self.asked: frozenset[str] = frozenset()
+        """The tables that the question names, of `tables`."""
         self.tables = self._tables()
 
     def measured(self, columns: Sequence[str]) -> Iterable[tuple[Table, Column]]:
@@ -50,10 +52,10 @@ class Reading:
         """The place of a table among those the question is about; one past the last for any other."""
         return next((n for n, t in enumerate(self.tables) if t.name == table), len(self.tables))
 
-    def neighbours(self) -> Iterable[Table]:
-        """Tables that a foreign key joins to those asked about."""
-        asked = {t.name for t in self.tables}
-        sources = {k.table for t in self.tables for k in t.foreign_keys}
+    def neighbours(self, names: Collection[str] | None = None) -> Iterable[Table]:
+        """Tables that a foreign key joins to those of these names, by default those asked about."""
+        asked = {t.name for t in self.tables} if names is None else set(names)
+        sources = {k.table for t in self.catalog.tables if t.name in asked for k in t.foreign_keys}
         for table in self.catalog.tables:
             if table.name not in asked and (
                 table.name in sources or asked & {k.table for k in table.foreign_keys}
@@ -97,6 +99,7 @@ class Reading:
             for named in span.found:
                 if not named.column and named.score >= 0.6:
                     votes[named.table] = max(votes.get(named.table, 0.0), named.score * len(span.text))
+        self.asked = frozenset(votes)
         if not votes:
             for span in self.named:
                 tables = {n.table for n in span.found if n.score >= 0.9}

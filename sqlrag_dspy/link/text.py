@@ -151,6 +151,7 @@ _ENDINGS = (
     ("shes", "sh"),
     ("xes", "x"),
     ("us", "us"),
+    ("sis", "s"),
     ("is", "is"),
     ("ions", "ion"),
     ("iones", "ion"),

@@ -233,6 +233,8 @@ def describe_link(link: Any) -> str:
         value = "the average" if link.grain == "average" else link.value
         bound = f"{link.op or '='} {value}" + (f" and {link.upper}" if link.upper is not None else "")
         return f"'{link.text}' -> {where or 'a number'} {bound}"
+    if link.kind == "value" and link.concept == "state":
+        return f"'{link.text}' -> {where} is {link.op}"
     if link.kind == "value":
         return f"'{link.text}' -> {where} {link.op or '='} {link.value!r}"
     if link.kind == "part":

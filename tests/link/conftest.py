@@ -1,4 +1,4 @@
-"""Linkers over three databases, made once."""
+"""Linkers over four databases, made once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlrag_dspy.link import Linker
 
 @pytest.fixture(scope="session")
 def linkers() -> dict[str, Linker]:
-    """A linker for each of three databases, by the name of its file of cases."""
+    """A linker for each of four databases, by the name of its file of cases."""
     sample, projects, movies = articles_connection(), link_databases.grants(), link_databases.films()
     text_filters = {
         "articles": ["articles.authors", "articles.article_category"],
@@ -19,8 +19,9 @@ def linkers() -> dict[str, Linker]:
             "projects.status", "projects.theme", "projects.leadName", "projects.priority", "organisations.country",
         ],
         "films": ["films.genre", "films.director name", "films.language"],
+        "shop": ["orders.status"],
     }  # fmt: skip
-    connections = {"articles": sample, "grants": projects, "films": movies}
+    connections = {"articles": sample, "grants": projects, "films": movies, "shop": link_databases.shop()}
     return {name: linker_of(c, catalog_of(c, text_filters[name])) for name, c in connections.items()}
 
 

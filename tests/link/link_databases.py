@@ -1,4 +1,5 @@
-"""Small seeded databases for the linker's tests: grants with day-first dates, films with years as numbers."""
+"""Small seeded databases for the linker's tests: grants with day-first dates, films with years as numbers, a shop with
+what happened to its rows told by dates that may be missing."""
 
 from __future__ import annotations
 
@@ -87,4 +88,50 @@ def films() -> sqlite3.Connection:
         for n in range(1, 60)
     ]  # fmt: skip
     connection.executemany(f"INSERT INTO films VALUES ({', '.join('?' * 10)})", rows)
+    return connection
+
+
+def shop() -> sqlite3.Connection:
+    """Orders, staff, stores and customers, with dates that only some rows have."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(
+        """
+        CREATE TABLE stores (
+            id INTEGER PRIMARY KEY, name TEXT, country TEXT, opened_on TEXT, closed_on TEXT, floor_area_m2 INTEGER);
+        CREATE TABLE staff (
+            id INTEGER PRIMARY KEY, name TEXT, store_id INTEGER REFERENCES stores (id), birth_date TEXT,
+            hired_on TEXT, left_on TEXT);
+        CREATE TABLE customers (
+            id INTEGER PRIMARY KEY, name TEXT, billing_country TEXT, shipping_country TEXT, signed_up_on TEXT);
+        CREATE TABLE orders (
+            id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id),
+            staff_id INTEGER REFERENCES staff (id), ordered_at TEXT, status TEXT, delivered_on TEXT, expiry_date TEXT);
+        CREATE TABLE products (
+            id INTEGER PRIMARY KEY, name TEXT, list_price_eur REAL, cost_eur REAL,
+            discontinued_on TEXT, vitamin TEXT, essential TEXT);
+        CREATE TABLE makers (id INTEGER PRIMARY KEY, name TEXT, established INTEGER);
+        """
+    )
+    countries = ["Spain", "Ireland", "Germany"]
+    for n in range(1, 31):
+        day = f"{2018 + n % 5}-{n % 12 + 1:02d}-{n % 28 + 1:02d}"
+        late = f"{2020 + n % 5}-{n % 12 + 1:02d}-{n % 28 + 1:02d}" if n % 3 else None
+        land = countries[n % 3]
+        connection.execute(
+            "INSERT INTO stores VALUES (?, ?, ?, ?, ?, ?)", (n, f"Shop{n}", land, day, late, 9 * n)
+        )
+        connection.execute(
+            "INSERT INTO staff VALUES (?, ?, ?, ?, ?, ?)",
+            (n, f"Person{n}", n, f"{1960 + n}-01-05", day, late),
+        )
+        connection.execute("INSERT INTO customers VALUES (?, ?, ?, ?, ?)", (n, f"Client{n}", land, land, day))
+        connection.execute(
+            "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (n, n, n if n % 2 else None, day, ["delivered", "pending"][n % 2], late, late),
+        )
+        connection.execute(
+            "INSERT INTO products VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (n, f"Thing{n}", 5.0 + n, 2.0 + n, late, ["K", "B12"][n % 2], "yes" if n % 7 == 0 else None),
+        )
+        connection.execute("INSERT INTO makers VALUES (?, ?, ?)", (n, f"Maker{n}", 1900 + n))
     return connection

@@ -1,4 +1,4 @@
-"""Questions in three languages over three databases, with the links that must be chosen (cases/*.txt)."""
+"""Questions in three languages over four databases, with the links that must be chosen (cases/*.txt)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def spell(link: Link) -> str:
     if link.kind == "column":
         return f"column {link.column} {link.op}".strip()
     if link.kind == "value":
-        return f"{link.column} {link.op} {link.value}"
+        return (
+            f"{link.column} {link.op}" if link.concept == "state" else f"{link.column} {link.op} {link.value}"
+        )
     if link.kind == "date":
         return f"{link.column} {'not ' if link.op else ''}{link.value or ''}..{link.upper or ''}"
     until = "" if link.upper is None else f"-{link.upper}" if link.kind == "part" else f"..{link.upper}"

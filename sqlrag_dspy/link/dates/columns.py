@@ -6,14 +6,19 @@ column when the table has one and no date column is named. Leaves out reading da
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from sqlrag_dspy.link.dates.parts import PartMention
 from sqlrag_dspy.link.dates.readers import DateMention, Known
+from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.names import main_date, year_column
 from sqlrag_dspy.link.reading import Reading
+from sqlrag_dspy.link.text import STOPS, word_texts
 from sqlrag_dspy.types import Column, Link, Table, Value
+
+_NEAR = 45
+"""Characters within which a date column is named for a date."""
 
 
 def known(reading: Reading) -> Known:
@@ -38,6 +43,27 @@ def known(reading: Reading) -> Known:
 def has_dates(reading: Reading) -> bool:
     """Does any table hold dates or years?"""
     return any(main_date(t) or year_column(t) for t in reading.catalog.tables)
+
+
+def event_spans(reading: Reading, mentions: Sequence[DateMention]) -> Iterable[NamedSpan]:
+    """Verbs that lead to a date and name its column by their root alone: "contracts that expire in 2024"."""
+    around = {table.name for table in (*reading.tables, *reading.neighbours())}
+    named = [(s.start, s.end) for s in reading.named if s.found[0].score >= 0.55]
+    for number, word in enumerate(reading.words if mentions else ()):
+        found = tuple(n for n in reading.names.find_event(word.text) if n.table in around)
+        if not found or word.text in STOPS or any(a <= word.start < b for a, b in named):
+            continue
+        if any(_leads(reading, word.start, word.end, m.start, m.end) for m in mentions):
+            yield NamedSpan(word.start, word.end, number, 1, word.text, found)
+
+
+def _leads(reading: Reading, start: int, end: int, date_start: int, date_end: int) -> bool:
+    """Whether a stretch may say which date is meant: shortly before it, or after it with but small words between."""
+    if end <= date_start:
+        return date_start - end <= _NEAR
+    return 0 <= start - date_end <= _NEAR / 1.5 and all(
+        word in STOPS for word in word_texts(reading.text[date_end:start])
+    )
 
 
 def date_links(reading: Reading, mention: DateMention) -> Iterable[Link]:
@@ -115,7 +141,7 @@ def _date_column(reading: Reading, start: int, end: int) -> tuple[Table | None, 
             if home is None or not home[1].is_date or named.score < 0.45 or named.end:
                 continue
             gap = start - span.end if span.end <= start else 1.5 * (span.start - end)
-            if not 0 <= gap <= 45:
+            if gap < 0 or not _leads(reading, span.start, span.end, start, end):
                 continue
             worth = named.score - gap / 60 - 0.1 * (home[0] not in reading.tables[:1])
             if best is None or worth > best[0]:

@@ -29,6 +29,8 @@ def predicates(
             out.append(
                 (Predicate(where, column, "=", (role == "true") if is_boolean else int(role == "true")),)
             )
+        elif link.kind == "value" and link.concept == "state" and column is not None:
+            out.append((Predicate(where, column, link.op),))
         elif link.kind == "value" and link.concept == "word" and column is not None:
             out.append((Predicate(where, column, link.op, link.value),))
         elif link.kind == "value" and column is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlrag_dspy.program.features import is_word, tokens
 from sqlrag_dspy.program.sketching.skeleton import Skeleton
@@ -40,7 +41,7 @@ def role_terms(
     purpose: str,
 ) -> Counter[str]:
     """Features of one link's role: what it is, what stands beside it, and what the question says."""
-    link = links.chosen[number]
+    link = as_value(links.chosen[number])
     here = places.get(number, 0)
     table = catalog.table(link.table) if link.table else None
     column = table.column(link.column) if table is not None and link.column else None
@@ -110,11 +111,19 @@ def _holds(link: Link, column: Column | None) -> str:
     """What a link's column holds, "days" for the time that leads to it, "none" without a column."""
     if link.since:
         return "days"
+    if link.kind == "value":
+        return "text"
     return column.profile.found if column is not None else "none"
+
+
+def as_value(link: Link) -> Link:
+    """A state ("still open") as the stored value that another database would have for it: its role is the same."""
+    return replace(link, op="=", concept="category") if link.concept == "state" else link
 
 
 def sort_of(link: Link, catalog: Catalog) -> str:
     """What sort of link it is, roughly: its kind, its sign and what its column holds."""
+    link = as_value(link)
     table = catalog.table(link.table) if link.table else None
     column = table.column(link.column) if table is not None and link.column else None
     found = _holds(link, column)

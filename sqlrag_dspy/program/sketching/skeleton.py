@@ -168,7 +168,7 @@ def compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str, Part]
     filters = [links.chosen[n] for n, r in assigned.items() if r == "filter"]
     counted: Counter[tuple[str, str, Part]] = Counter()
     for link in filters:
-        if link.kind == "value":
+        if link.kind == "value" and link.concept != "state":
             counted[(link.table or "", link.column or "", "")] += 1
         elif link.kind == "date" and link.grain in _PERIODS and link.value and link.upper and link.column:
             counted[(link.table or "", link.column, _PERIODS[link.grain])] += 1

@@ -120,8 +120,11 @@ class Sketcher(dspy.Module, Parameter):
         """For every chosen link, role to probability among the roles of its kind, in a query of that skeleton."""
         out = []
         are_several = len({link.table for link in links.chosen if link.table}) > 1
+        dated = {(link.table, link.column) for link in links.chosen if link.kind == "date"}
         for link, raw in zip(links.chosen, scores):
             allowed = open_roles(link)
+            if link.kind == "column" and (link.table, link.column) in dated:
+                allowed = tuple(role for role in allowed if not role.endswith("null"))
             if link.kind == "table" and not are_several:  # nothing would be left to group
                 allowed = ("subject", "ignore")
             # A program from before tables played a role says nothing of them.

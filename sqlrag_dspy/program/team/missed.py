@@ -44,6 +44,8 @@ def _referred(query: CheckedSql, catalog: Catalog) -> Iterator[str]:
 
 def _is_literal(link: Link) -> bool:
     """Whether a link is a value that the question names as it is stored, rather than by another word for it."""
+    if link.concept == "state":
+        return False
     said, stored = link.text.casefold(), str(link.value).casefold()
     return link.kind == "value" and (said in stored or stored.strip("%") in said)
 
