@@ -71,15 +71,16 @@ def judge(label: Label, answer: Answer, database: Database) -> Judged:
             failure["sql"] = answer.sql
     if label.route in ("vector", "hybrid"):
         found = answer.keys
-        scores["recall_at_5"] = metrics.recall_at(label.keys, found, 5)
-        scores["recall_at_20"] = metrics.recall_at(label.keys, found, 20)
-        scores["mrr"] = metrics.reciprocal_rank(label.keys, found)
+        if label.keys:  # where nobody said which rows answer, nothing can be said of what was found
+            scores["recall_at_5"] = metrics.recall_at(label.keys, found, 5)
+            scores["recall_at_20"] = metrics.recall_at(label.keys, found, 20)
+            scores["mrr"] = metrics.reciprocal_rank(label.keys, found)
         scores["filter_exact"] = float(_same_rows(label, answer, database))
         if not scores["filter_exact"]:
             failure["filter"] = (
                 answer.search.model_dump(include={"filters", "key_sql"}) if answer.search else None
             )
-        if (scores["recall_at_5"] or 0) < 1:
+        if scores["recall_at_5"] is not None and scores["recall_at_5"] < 1:
             failure["recall_at_5"] = scores["recall_at_5"]
     if answer.documents and answered:
         scores["citation_valid"], scores["sentences_supported"] = _citations(answer, database)

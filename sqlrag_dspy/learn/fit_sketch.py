@@ -33,6 +33,9 @@ CONFIDENCE_STRENGTH = 10.0
 TERMS = 7000
 """Terms kept by each vocabulary; the rest weigh next to nothing and cost megabytes."""
 
+TOGETHER = ", or fit them together with those of other databases"
+"""What helps who has few labels."""
+
 Outcome = tuple[Case, list[tuple[Draft, bool]]]
 """A held-out question with its drafts, the likeliest first, and whether each one's rows were the gold rows."""
 
@@ -184,7 +187,7 @@ class FitSketch(Teleprompter):
         shaped = [a for a in aligned if a.skeleton is not None]
         if not shaped:
             raise LabelError(
-                "no sql label has a gold query within the sketch grammar; add some to the trainset"
+                f"too few sql labels have a gold query that a sketch can say; add sql labels{TOGETHER}"
             )
         counted = [terms(a.case.masked, known) + ending_terms(a.case.links, a.case.masked) for a in shaped]
         sketcher.vocabulary = vocabulary_of(counted, known, self._least)
@@ -242,8 +245,10 @@ def fit_confidence(sketcher: Sketcher, outcomes: Sequence[Outcome], seed: int) -
     """A logistic regression from a draft's signals, and their products, to "right"."""
     usable = [(d.signals, right) for _, drafts in outcomes for d, right in drafts if d.sketch is not None]
     if len({right for _, right in usable}) < 2:
+        how = "all were" if usable and usable[0][1] else "none was"
         raise LabelError(
-            "held-out sketches are all right or all wrong; confidence cannot be fitted: add labels"
+            f"too few sql labels to learn when a query can be trusted: {how} written right by "
+            f"a program fitted on the others; add labels{TOGETHER}"
         )
     names = sorted(usable[0][0])
     raw = np.array([[signals[name] for name in names] for signals, _ in usable])

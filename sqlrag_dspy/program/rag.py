@@ -75,7 +75,10 @@ class SqlRag(Parts):
             return next(iter(self.databases.values()))
         if name not in self.databases:
             known = ", ".join(self.databases) or "none"
-            raise ProgramError(f"no database named {name!r} is bound; bound are: {known}")
+            raise ProgramError(
+                f"no database named {name!r} is bound; bound are: {known} (a database is named for its file, or as "
+                "learn.databases.open_trainset names it; bind() adds one)"
+            )
         return self.databases[name]
 
     # --- asking --------------------------------------------------------------------------------------

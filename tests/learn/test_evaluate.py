@@ -193,6 +193,15 @@ def test_a_route_that_is_as_good_counts(right, small_database):
     assert told["confusion"] == {"vector": {"sql": 0, "vector": 1, "hybrid": 0, "decline": 0}}
 
 
+def test_without_keys_nothing_is_said_of_what_was_found(small_database):
+    found = Answer(question="?", route="vector", search=Search(rows_allowed=1, rows_searched=1, exact=True))
+    judged = judge(label(route="vector"), found, small_database)
+    assert {judged.scores[name] for name in ("recall_at_5", "recall_at_20", "mrr")} == {None}
+    assert judged.failure is None
+    told = summarise([judged])
+    assert (told["recall_at_5"], told["recall_at_20"], told["mrr"]) == (None, None, None)
+
+
 def searched(**given) -> Answer:
     found = Search(rows_allowed=1, rows_searched=1, exact=True, **given)
     return Answer(question="?", route="vector", search=found)

@@ -91,8 +91,38 @@ def test_nothing_to_fit_on_is_one_clear_line(fresh, name):
 
 
 def test_a_sketcher_needs_sql_labels(fresh, examples):
-    with pytest.raises(LabelError, match="no sql label has a gold query"):
+    with pytest.raises(
+        LabelError, match=r"too few sql labels have a gold query .* together with those of other databases"
+    ):
         learn.FitSketch().compile(fresh(), trainset=[e for e in examples if e.route == "vector"])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"how many articles are there": "SELECT count(*) FROM articles"},
+        {"how many articles are there": "SELECT count(*) FROM articles", "count": "SELECT 144"},
+        {
+            "count everything": "SELECT count(*) FROM articles",
+            "how much is it": "SELECT max(rowid) FROM articles",
+        },
+        {
+            "how many travel articles are there": "SELECT count(*) FROM articles WHERE article_category = 'travel'",
+            "articles per category": "SELECT article_category, count(*) FROM articles GROUP BY 1",
+            "the newest article": "SELECT title FROM articles ORDER BY published_date DESC LIMIT 1",
+        },
+    ],
+    ids=["one", "one within the grammar", "nothing linked", "three of different kinds"],
+)
+def test_a_handful_of_sql_labels_is_told_to_be_too_few(fresh, asked):
+    few = [
+        learn.labels.example(
+            learn.labels.Label(id=q, database="articles", question=q, lang="en", route="sql", sql=sql)
+        )
+        for q, sql in asked.items()
+    ]
+    with pytest.raises(LabelError, match=r"too few sql labels .* together with those of other databases"):
+        learn.FitSketch().compile(fresh(), trainset=few)
 
 
 def test_a_label_of_a_database_that_is_not_bound_is_named(fresh, examples):

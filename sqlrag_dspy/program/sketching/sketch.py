@@ -135,7 +135,7 @@ class Sketcher(dspy.Module, Parameter):
             if skeleton is not None:
                 raw = raw + self._outline(skeleton, sort_of(link, catalog))
             open_ = [(role, n) for n, role in enumerate(self.roles.classes) if role in allowed]
-            top = max(float(raw[n]) for _, n in open_)
+            top = max((float(raw[n]) for _, n in open_), default=0.0)  # none was seen in few labels
             kept = {role: math.exp(float(raw[n]) - top) + FLOOR for role, n in open_}
             for role in allowed:
                 kept.setdefault(role, FLOOR)
