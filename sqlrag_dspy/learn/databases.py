@@ -180,7 +180,7 @@ def open_trainset(
         if is_searched:
             database.sync()
         else:
-            database.values(refresh=True)
+            database.keep_values()
     except BaseException:
         database.close()
         raise

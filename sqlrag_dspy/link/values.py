@@ -70,45 +70,15 @@ class ValueStore:
 
     @classmethod
     def build(cls, catalog: Catalog, distinct: Distinct, matching: Matching | None = None) -> ValueStore:
-        """Reads the values of a source.
+        """Reads the values of a source with `read_values`.
 
-        `distinct(table, column, limit)` gives up to `limit` (value, count) pairs, `matching(table, column, text,
-        limit)` stored values that contain a text. Categorical columns need neither: their profile has all values.
+        `matching(table, column, text, limit)` gives stored values that contain a text.
         """
-        columns: list[ValueColumn] = []
-        for table in catalog.tables:
-            for column in table.columns:
-                read = _values_of(table, column, distinct)
-                if read is None:
-                    continue
-                values, is_partial = read
-                kind = kind_of(column, [v for v, _ in values])
-                if kind == "category" and _names_documents(table, column):
-                    kind = "title"
-                is_filter = column.name in table.filter_columns
-                columns.append(
-                    ValueColumn(table.name, column.name, kind, tuple(values), is_partial, is_filter)
-                )
-        return cls(columns, matching)
+        return cls(read_values(catalog, distinct), matching)
 
     def save(self, path: Path | str) -> None:
         """Writes the values as JSON."""
-        data = {
-            "version": _VERSION,
-            "columns": [
-                {
-                    "table": c.table,
-                    "column": c.column,
-                    "kind": c.kind,
-                    "partial": c.is_partial,
-                    "filter": c.is_filter,
-                    "values": [v for v, _ in c.values],
-                    "counts": [n for _, n in c.values],
-                }
-                for c in self.columns
-            ],
-        }
-        Path(path).write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+        save_values(self.columns, path)
 
     @classmethod
     def load(cls, path: Path | str, matching: Matching | None = None) -> ValueStore:
@@ -200,6 +170,47 @@ class ValueStore:
     @cached_property
     def _nearby(self) -> Nearby:
         return Nearby(letters for letters in self._joined if letters.isalpha())
+
+
+def read_values(catalog: Catalog, distinct: Distinct) -> tuple[ValueColumn, ...]:
+    """The values of every column that a question may mention values of.
+
+    `distinct(table, column, limit)` gives up to `limit` (value, count) pairs. Categorical columns do not need it:
+    their profile has all values.
+    """
+    columns: list[ValueColumn] = []
+    for table in catalog.tables:
+        for column in table.columns:
+            read = _values_of(table, column, distinct)
+            if read is None:
+                continue
+            values, is_partial = read
+            kind = kind_of(column, [v for v, _ in values])
+            if kind == "category" and _names_documents(table, column):
+                kind = "title"
+            is_filter = column.name in table.filter_columns
+            columns.append(ValueColumn(table.name, column.name, kind, tuple(values), is_partial, is_filter))
+    return tuple(columns)
+
+
+def save_values(columns: Sequence[ValueColumn], path: Path | str) -> None:
+    """Writes values as JSON, for `ValueStore.load`."""
+    data = {
+        "version": _VERSION,
+        "columns": [
+            {
+                "table": c.table,
+                "column": c.column,
+                "kind": c.kind,
+                "partial": c.is_partial,
+                "filter": c.is_filter,
+                "values": [v for v, _ in c.values],
+                "counts": [n for _, n in c.values],
+            }
+            for c in columns
+        ],
+    }
+    Path(path).write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
 
 
 _TITLES = word_set("title name headline heading subject titulo nombre asunto titel naam onderwerp kop")

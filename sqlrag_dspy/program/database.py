@@ -22,7 +22,7 @@ from sqlrag_dspy.types import Catalog, CheckedSql, Column, Hits, Key, Links, Pol
 
 if TYPE_CHECKING:
     from sqlrag_dspy.index import Index, SyncReport
-    from sqlrag_dspy.link import Linker, SchemaIndex, ValueStore
+    from sqlrag_dspy.link import Linker, SchemaIndex, ValueColumn, ValueStore
     from sqlrag_dspy.source import Source
 
 PATIENCE = 120.0
@@ -94,23 +94,29 @@ class Database:
             return {}
         return {part: also for part, also in synonyms.items() if not part or table.column(part)}
 
-    def values(self, *, refresh: bool = False) -> ValueStore:
+    def values(self) -> ValueStore:
         """The stored values that questions may name, kept in the store until the data change."""
         from sqlrag_dspy.link import ValueStore
 
-        path, stamp = self.store / VALUES, self._stamp()
-        if not refresh and self._has_values(stamp):
+        if self._has_values(self._stamp()):
             with suppress(OSError, ValueError, SqlRagError):
-                return ValueStore.load(path, self.source.matching)
+                return ValueStore.load(self.store / VALUES, self.source.matching)
             # A cache that cannot be read, or is of another version, is made again.
-        built = ValueStore.build(self.catalog, self.source.distinct, self.source.matching)
+        return ValueStore(self.keep_values(), self.source.matching)
+
+    def keep_values(self) -> tuple[ValueColumn, ...]:
+        """Reads the stored values and keeps them. How they are recognised is worked out when a question is asked."""
+        from sqlrag_dspy.link import read_values, save_values
+
+        stamp = self._stamp()
+        read = read_values(self.catalog, self.source.distinct)
         try:
             self.store.mkdir(parents=True, exist_ok=True)
-            built.save(path)
+            save_values(read, self.store / VALUES)
             (self.store / VALUES_STAMP).write_text(json.dumps(stamp), encoding="utf-8")
         except OSError:
             pass  # a read-only folder costs the next start some time, nothing else
-        return built
+        return read
 
     def _has_values(self, stamp: dict[str, Any]) -> bool:
         """Whether the store keeps the stored values of this state of the source."""
@@ -232,7 +238,7 @@ class Database:
             origin=self.source.place.path,
         )  # fmt: skip
         if rebuild or not self._has_values(stamp):
-            self.values(refresh=True)
+            self.keep_values()
         with suppress(OSError):
             (self.store / SYNCED).write_text(json.dumps(stamp), encoding="utf-8")
         self.__dict__.pop("index", None)

@@ -7,7 +7,7 @@ with a changed row (`table_sync`).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -44,32 +44,45 @@ class Row:
 def read_rows(reader: RowReader, spec: store.Spec, keys: Sequence[Key] | None = None) -> Iterator[Row]:
     """All rows of a table, or those with these keys, ready to compare with what the index knows of them."""
     columns = spec.columns
+    row = _row_of(spec)
     if isinstance(reader, DigestReader):
-        for *read, digest in reader.digests(spec.name, columns, columns, keys):
-            yield _row(spec, dict(zip(columns, read)), str(digest))
+        for values in reader.digests(spec.name, columns, columns, keys):
+            yield row(values, str(values[-1]))
     else:
         for values in reader.scan(spec.name, columns, keys):
-            yield _row(spec, dict(zip(columns, values)), None)
+            yield row(values, None)
 
 
-def _row(spec: store.Spec, row: Mapping[str, Value], digest: str | None) -> Row:
-    texts = tuple(_text(row[name]) for name in spec.text)
-    contexts = tuple(
-        " . ".join(t for c in spec.context if c != name and (t := _text(row[c]).strip()))[:CONTEXT_LENGTH]
-        for name in spec.text
-    )
-    filters = tuple(row[name] for name in spec.filters)
-    hashes = [_hash(text, context) if text.strip() else "" for text, context in zip(texts, contexts)]
-    key = store.key_json(tuple(row[name] for name in spec.key))
-    return Row(key, texts, contexts, filters, (*hashes, _hash(json.dumps(filters))), digest)
+def _row_of(spec: store.Spec) -> Callable[[Sequence[Value], str | None], Row]:
+    """What makes a row of the values of `spec.columns` and a digest."""
+    place = {name: at for at, name in enumerate(spec.columns)}
+    keys, filters, texts = ([place[name] for name in names] for names in (spec.key, spec.filters, spec.text))
+    contexts = [[place[name] for name in spec.context if name != text] for text in spec.text]
+
+    def row(values: Sequence[Value], digest: str | None) -> Row:
+        own = tuple([_text(values[at]) for at in texts])
+        introduced = tuple(
+            [
+                " . ".join([t for at in places if (t := _text(values[at]).strip())])[:CONTEXT_LENGTH]
+                for places in contexts
+            ]
+        )
+        filtered = tuple([values[at] for at in filters])
+        hashes = [
+            _hash(text + "\0" + context) if text.strip() else "" for text, context in zip(own, introduced)
+        ]
+        key = store.key_json(tuple([values[at] for at in keys]))
+        return Row(key, own, introduced, filtered, (*hashes, _hash(json.dumps(filtered))), digest)
+
+    return row
 
 
 def _text(value: Value) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _hash(*parts: str) -> str:
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from sqlrag_dspy.index import contents, store
 from sqlrag_dspy.index.approximate import clusters
 from sqlrag_dspy.index.approximate import upkeep as approximate
 from sqlrag_dspy.index.embed import Embedder
+from sqlrag_dspy.index.syncing import languages
 from sqlrag_dspy.index.syncing.chunk import split
 from sqlrag_dspy.index.syncing.embedding import Embedding
 from sqlrag_dspy.index.syncing.lending import Lender
 from sqlrag_dspy.index.syncing.rows import Row, compare, read_rows
 from sqlrag_dspy.index.words import lexical
-from sqlrag_dspy.index.words.language import detect, majority
 from sqlrag_dspy.types import RowReader
 
 DEAD_SHARE = 0.25
@@ -106,6 +106,7 @@ class TableSync:
         )
         has_vectors = bool(self._all("SELECT count(*) FROM vectors WHERE table_id = ?")[0][0])
         self._next = self._old_count
+        self._rows = len(known)
         next_row = int(self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM rows").fetchone()[0])
         added = changed = 0
         comparison = compare(self.reader, self.spec, digests)
@@ -153,7 +154,9 @@ class TableSync:
     # --- rows ---
 
     def _insert(self, row_id: int, row: Row) -> None:
-        self._new.rows.append((row_id, self.id, row.key, json.dumps(row.hashes), _language(row), row.digest))
+        self._rows += 1
+        language = languages.of_row(row, self._rows)
+        self._new.rows.append((row_id, self.id, row.key, json.dumps(row.hashes), language, row.digest))
         self._mirror(row_id, row)
         for column in range(len(self.spec.text)):
             self._add_chunks(row_id, column, row)
@@ -173,9 +176,10 @@ class TableSync:
             if row.digest is not None:
                 self.connection.execute("UPDATE rows SET digest = ? WHERE id = ?", (row.digest, row_id))
             return False
+        language = languages.of_row(row, self._rows)
         self.connection.execute(
             "UPDATE rows SET hashes = ?, language = ?, digest = ? WHERE id = ?",
-            (json.dumps(row.hashes), _language(row), row.digest, row_id),
+            (json.dumps(row.hashes), language, row.digest, row_id),
         )
         have_filters_changed = old_hashes[-1] != row.hashes[-1]
         if have_filters_changed:
@@ -284,8 +288,8 @@ class TableSync:
         if is_compacting:
             self._renumber(chunks)
         contents.pack(self.connection, self.id)
-        languages = (language for (language,) in self._all("SELECT language FROM rows WHERE table_id = ?"))
-        execute("UPDATE tables SET language = ? WHERE id = ?", (majority(languages), self.id))
+        language = languages.of_table(self.connection, self.id, self.reader, self.spec)
+        execute("UPDATE tables SET language = ? WHERE id = ?", (language, self.id))
 
     def _old_file(self, embedder: str) -> Path | None:
         row = self.connection.execute(
@@ -323,7 +327,3 @@ class TableSync:
                     for at, column, start, end in of_row.get(ids.get(row.key, -1), ())
                 ),
             )
-
-
-def _language(row: Row) -> str | None:
-    return next((detect(text) for text in row.texts if text.strip()), None)

@@ -32,6 +32,8 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(r"[^\W_]+")
 _SOFT = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160), ord("_")), " ")
+_GATHERED = 16 << 20
+"""Bytes of words that FTS5 gathers before it writes them: the fewer parts, the fewer it has to merge."""
 _MOST_TERMS = 64
 """Words of a question that are matched, the rarest first."""
 _MANY = 5_000
@@ -49,7 +51,7 @@ RARE = 3
 def normalise(text: str) -> str:
     """Text as the tokenizer should see it; never used for offsets."""
     if text.isascii():
-        return text.translate(_CONTROL)
+        return text  # the tokenizer parts words at every character that is no letter or digit
     composed = unicodedata.normalize("NFC", text.translate(_SOFT)).translate(_CONTROL)
     composed = composed.encode("utf-8", "replace").decode("utf-8")
     return _CJK_LETTER.sub(r" \1 ", composed) if _CJK_LETTER.search(composed) else composed
@@ -85,6 +87,9 @@ def create(connection: sqlite3.Connection, table_id: int) -> None:
     connection.execute(
         f"CREATE VIRTUAL TABLE words_{table_id} "
         f"USING fts5(body, context, filters, content='', tokenize='{TOKENIZER}')"
+    )
+    connection.execute(
+        f"INSERT INTO words_{table_id}(words_{table_id}, rank) VALUES ('hashsize', {_GATHERED})"
     )
     connection.execute(f"CREATE VIRTUAL TABLE vocabulary_{table_id} USING fts5vocab(words_{table_id}, 'row')")
 
