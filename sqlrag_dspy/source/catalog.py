@@ -20,6 +20,7 @@ from sqlrag_dspy.source.measured import Measured
 from sqlrag_dspy.source.pool import Engine
 from sqlrag_dspy.source.profile import measure
 from sqlrag_dspy.source.reading import Reading
+from sqlrag_dspy.source.references import infer
 from sqlrag_dspy.source.restricting import restrict, settings_for
 from sqlrag_dspy.types import (
     Catalog,
@@ -115,7 +116,7 @@ def build(
         warnings += notes
     engine.prepare = tuple(reading.view() for reading in readings)
     engine.views = tuple(reading.table for reading in readings)
-    tables = [_inferred(engine, table, tables) for table in tables]
+    tables = infer(engine, tables, readings)
     if not tables:
         reason = f" ({broken[0][0]}: {broken[0][1]})" if broken else ""
         raise SourceError(f"{engine.place.path} has no table that can be read{reason}; name another database")
@@ -185,75 +186,6 @@ def _key_warning(engine: Engine, table: Table) -> list[str]:
         f"the key {', '.join(table.key)} of {table.name} is shared by some rows, as read (1 and '1' read alike); "
         f"an index needs one that tells rows apart under [tables.{table.name}]"
     ]
-
-
-# --- references that are not declared ---------------------------------------------------------------
-
-
-def _inferred(engine: Engine, table: Table, tables: Sequence[Table]) -> Table:
-    """The table with references added that its names suggest and its values confirm."""
-    known = {name.casefold() for reference in table.foreign_keys for name in reference.columns}
-    found = list(table.foreign_keys)
-    for column in table.columns:
-        profile = column.profile
-        if (
-            column.name.casefold() in known
-            or profile.found not in ("integer", "text")
-            or profile.is_long_text
-        ):
-            continue
-        if table.key == (column.name,):
-            continue
-        for other, key in _candidates(column, table, tables):
-            if _is_contained(engine, table, column.name, other, key):
-                found.append(ForeignKey((column.name,), other.name, (key,), is_declared=False))
-                break
-    return dataclasses.replace(table, foreign_keys=tuple(found))
-
-
-def _candidates(column: Column, table: Table, tables: Sequence[Table]) -> list[tuple[Table, str]]:
-    """Tables that the column's name suggests, with the column of theirs that it may refer to."""
-    if table.is_view:
-        return []
-    low = column.name.casefold()
-    others = [other for other in tables if other.name != table.name and not other.is_view and other.rows]
-    found: list[tuple[Table, str]] = []
-    keyed = [(other, other.key[0]) for other in others if len(other.key) == 1 and other.key != ("rowid",)]
-    found += [(other, key) for other, key in keyed if _names(low, key.casefold(), other.name.casefold())]
-    # parent_number, target_number: only when one table alone has a key of that name, and not just "id".
-    ends = [(other, key) for other, key in keyed if len(key) > 2 and low.endswith("_" + key.casefold())]
-    found += ends if len(ends) == 1 else []
-    # A column of the same name that hardly repeats there: two duplicate rows keep it from being a key.
-    for other in others:
-        same = other.column(column.name)
-        is_id = low == "id" or low.endswith(("_id", "code", "key"))
-        if same and is_id and same.profile.distinct >= 0.85 * other.rows and same.profile.null_share == 0:
-            found.append((other, same.name))
-    matching = []
-    for other, key in dict.fromkeys(found):
-        target = other.column(key)
-        if target is not None and target.profile.found == column.profile.found:
-            matching.append((other, key))
-    return matching
-
-
-def _names(low: str, key: str, owner: str) -> bool:
-    stems = {owner, owner.removesuffix("s"), owner.removesuffix("es"), owner.removesuffix("ies") + "y"}
-    return low == key or any(low in (stem, f"{stem}_{key}", f"{stem}{key}", f"{stem}_id") for stem in stems)
-
-
-def _is_contained(engine: Engine, table: Table, column: str, other: Table, key: str) -> bool:
-    """Whether nearly all values of the column are keys of the other table."""
-    here, there = quoting.name(column), quoting.name(key)
-    try:
-        distinct, missing = engine.trusted(
-            f"SELECT count(*), count(*) FILTER (NOT is_key) FROM (SELECT v, v IN (SELECT {there} FROM "
-            f"{quoting.name(other.name)} WHERE {there} IS NOT NULL) AS is_key FROM (SELECT DISTINCT {here} AS v "
-            f"FROM {quoting.name(table.name)} WHERE {here} IS NOT NULL))"
-        )[0]
-    except QueryFailed:
-        return False
-    return bool(distinct) and missing <= 0.02 * distinct
 
 
 # --- JSON -------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
-"""Counts over one column of the table `profiled`, where `profile` keeps a sample: t prefix, l length, h hash,
+"""Counts over the columns of the table `profiled`, where `profile` keeps a sample: t prefix, l length, h hash,
 b bytes that are not UTF-8, each followed by the column's place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 
 from sqlrag_dspy.source import dates
 from sqlrag_dspy.source.pool import Engine
@@ -12,6 +13,8 @@ from sqlrag_dspy.types import Value
 
 PREFIX = 300
 """Characters of a value that are looked at."""
+CELLS = 1_000_000
+"""Values that one statement counts, at most: their distinct ones are kept in memory meanwhile."""
 
 # Words that stand for a missing date or number: they do not make its column a text.
 _PLACEHOLDERS = "'n/a', 'na', 'none', 'null', 'nan', 'unknown', 'tbd', 'tba', '-', '--', '?'"
@@ -53,28 +56,46 @@ class Counts:
         return round(1 - self.filled / self.rows, 4) if self.rows else 0.0
 
 
-def count(engine: Engine, place: int) -> Counts:
-    t, length = f"t{place}", f"l{place}"
-    short = f"{length} <= 40"
-    number = f"{short} AND regexp_full_match({t}, '{_NUMBER}')"
-    row = engine.trusted(
-        f"""SELECT count(*), count({t}), count(*) FILTER (b{place}),
-        count(*) FILTER (trim({t}, ' \t\r\n') = ''), count(DISTINCT h{place}) FILTER (trim({t}, ' \t\r\n') <> ''),
-        coalesce(max({length}), 0), coalesce(avg({length}) FILTER (trim({t}) <> ''), 0),
-        coalesce(avg((length({t}) - length(replace(replace({t}, '\n', ' '), ' ', '')) + 1)
-            * {length} / greatest(least({length}, {PREFIX}), 1)) FILTER (trim({t}) <> ''), 0),
-        count(*) FILTER ({short} AND regexp_full_match({t}, '{_INTEGER}')
-            AND TRY_CAST({t} AS BIGINT) IS NOT NULL),
-        count(*) FILTER ({number}),
-        count(*) FILTER ({short} AND regexp_matches({t}, '^\\s*([+-]?0\\d|\\+)')),
-        count(DISTINCT CASE WHEN {number} THEN TRY_CAST({t} AS DOUBLE) END),
-        count(*) FILTER ({length} = 8 AND regexp_full_match({t}, '(1[89]|20)\\d{{6}}')
-            AND ({dates.parsed(t, "%Y%m%d")}) IS NOT NULL),
-        count(*) FILTER (regexp_matches({t}, '\\d')),
-        count(*) FILTER (lower({t}) IN ('0', '1', 'true', 'false', 't', 'f')),
-        count(*) FILTER (lower(trim({t})) IN ({_PLACEHOLDERS})) FROM profiled"""
-    )[0]
-    return Counts(*row)
+NONE = Counts(*[0] * len(fields(Counts)))
+"""The counts of a column without rows."""
+
+
+def count(engine: Engine, columns: int, rows: int) -> list[Counts]:
+    """The counts of every column, for `rows` rows and so many columns.
+
+    Columns are stacked and counted by one statement: of a short table nearly all the time goes into planning one.
+    """
+    number = f"l <= 40 AND regexp_full_match(t, '{_NUMBER}')"
+    step = max(1, CELLS // max(rows, 1))
+    found: list[Counts] = []
+    for start in range(0, columns, step):
+        places = range(start, min(start + step, columns))
+        told = engine.trusted(
+            f"""SELECT place, count(*), count(t), count(*) FILTER (b),
+            count(*) FILTER (trim(t, ' \t\r\n') = ''), count(DISTINCT h) FILTER (trim(t, ' \t\r\n') <> ''),
+            coalesce(max(l), 0), coalesce(avg(l) FILTER (trim(t) <> ''), 0),
+            coalesce(avg((length(t) - length(replace(replace(t, '\n', ' '), ' ', '')) + 1)
+                * l / greatest(least(l, {PREFIX}), 1)) FILTER (trim(t) <> ''), 0),
+            count(*) FILTER (l <= 40 AND regexp_full_match(t, '{_INTEGER}') AND TRY_CAST(t AS BIGINT) IS NOT NULL),
+            count(*) FILTER ({number}),
+            count(*) FILTER (l <= 40 AND regexp_matches(t, '^\\s*([+-]?0\\d|\\+)')),
+            count(DISTINCT CASE WHEN {number} THEN TRY_CAST(t AS DOUBLE) END),
+            count(*) FILTER (l = 8 AND regexp_full_match(t, '(1[89]|20)\\d{{6}}')
+                AND ({dates.parsed("t", "%Y%m%d")}) IS NOT NULL),
+            count(*) FILTER (regexp_matches(t, '\\d')),
+            count(*) FILTER (lower(t) IN ('0', '1', 'true', 'false', 't', 'f')),
+            count(*) FILTER (lower(trim(t)) IN ({_PLACEHOLDERS})) FROM ({_stacked(places)}) GROUP BY place"""
+        )
+        by_place = {place: Counts(*row) for place, *row in told}
+        found += [by_place.get(place, NONE) for place in places]
+    return found
+
+
+def _stacked(places: Iterable[int]) -> str:
+    """The cells of those columns one below the other: place, t, l, h and b."""
+    places = list(places)
+    lists = [f"unnest([{', '.join(f'{kind}{place}' for place in places)}]) AS {kind}" for kind in "tlhb"]
+    return f"SELECT unnest([{', '.join(map(str, places))}]) AS place, {', '.join(lists)} FROM profiled"
 
 
 def values(engine: Engine, column: str, expression: str, limit: int) -> list[tuple[Value, int]]:
@@ -85,9 +106,12 @@ def values(engine: Engine, column: str, expression: str, limit: int) -> list[tup
     return [(value, int(count)) for value, count in rows]
 
 
-def span(engine: Engine, expression: str) -> tuple[Value, Value]:
-    low, high = engine.trusted(f"SELECT min({expression}), max({expression}) FROM profiled")[0]
-    return low, high
+def span(engine: Engine, expression: str) -> tuple[Value, Value, int]:
+    """The least and the greatest value of an expression, and how many there are."""
+    low, high, present = engine.trusted(
+        f"SELECT min({expression}), max({expression}), count({expression}) FROM profiled"
+    )[0]
+    return low, high, int(present)
 
 
 def shorten(value: Value) -> Value:

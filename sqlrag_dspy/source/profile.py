@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlrag_dspy import declared
-from sqlrag_dspy.source import counting, dates, grouped, quoting
+from sqlrag_dspy.source import counting, dates, grouped, quoting, sampling
 from sqlrag_dspy.source.counting import PREFIX, Counts
 from sqlrag_dspy.source.introspect import RawColumn, RawTable
 from sqlrag_dspy.source.measured import Measured
@@ -36,31 +36,16 @@ PROSE_LENGTH, PROSE_WORDS = 100, 12
 def measure(engine: Engine, table: RawTable) -> tuple[int, list[Measured]]:
     """The number of rows, and every column measured. Raises QueryFailed when the table cannot be read."""
     rows = int(engine.trusted(f"SELECT count(*) FROM {table.relation}")[0][0])
-    items = []
-    for place, column in enumerate(table.columns):
-        stored = quoting.name(column.name)
-        text = stored if engine.place.kind == "sqlite" else f"CAST({stored} AS VARCHAR)"
-        # The first 4 * PREFIX bytes hold PREFIX characters whatever they are; a blob may be cut anywhere.
-        head = quoting.mend(f"encode({text})[1:{4 * PREFIX}]")
-        items.append(f"left(COALESCE({quoting.strict(text)}, {head}), {PREFIX}) AS t{place}")
-        items.append(f"CAST(length({text}) AS INTEGER) AS l{place}")
-        items.append(f"hash({text}) AS h{place}")
-        items.append(f"{text} IS NOT NULL AND {quoting.strict(text)} IS NULL AS b{place}")
-    if table.rowid == "rowid":
-        items.append("CAST(rowid AS BIGINT) AS r")
     most = min(SAMPLE, SAMPLE_CELLS // max(len(table.columns), 1))
-    sampling = f" USING SAMPLE reservoir({most} ROWS) REPEATABLE (7)" if rows > most else ""
-    engine.trusted(
-        f"CREATE OR REPLACE TEMP TABLE profiled AS SELECT {', '.join(items)} FROM {table.relation}{sampling}"
-    )
+    share = most / rows if rows > most else 1.0
     try:
-        share = most / rows if sampling else 1.0
+        counts = sampling.counted(engine, table, rows, most)
         native = engine.place.kind == "duckdb"
         measured = []
-        for place, column in enumerate(table.columns):
-            done = _native(engine, table, column, place, share) if native else None
-            measured.append(done or _text(engine, table, column, place, share, native))
-        return rows, refine(engine, table, measured, rows, MOST_VALUES) if sampling else measured
+        for place, (column, own) in enumerate(zip(table.columns, counts, strict=True)):
+            done = _native(engine, column, own, place, share) if native else None
+            measured.append(done or _text(engine, table, column, own, place, share, native))
+        return rows, refine(engine, table, measured, rows, MOST_VALUES) if rows > most else measured
     finally:
         engine.trusted("DROP TABLE IF EXISTS profiled")
 
@@ -90,11 +75,10 @@ def _native_found(kind: str) -> Found | None:
     return {"BOOLEAN": "boolean", "DATE": "date"}.get(kind)  # type: ignore[return-value]
 
 
-def _native(engine: Engine, table: RawTable, column: RawColumn, place: int, share: float) -> Measured | None:
+def _native(engine: Engine, column: RawColumn, counts: Counts, place: int, share: float) -> Measured | None:
     found = _native_found(column.type)
     if found is None:
         return None
-    counts = counting.count(engine, place)
     stored = quoting.name(column.name)
     # A zoned timestamp would print its offset and compare oddly with plain ones: it is read in UTC.
     reading = f"CAST({stored} AS TIMESTAMP)" if column.type.startswith("TIMESTAMP") else stored
@@ -113,14 +97,14 @@ def _numeric_profile(
     if counts.filled == 0:
         return Profile("empty", 1.0 if counts.rows else 0.0)
     values = counting.values(engine, f"t{place}", expression, MOST_VALUES + 1)
-    low, high = counting.span(engine, expression)
+    low, high, fitting = counting.span(engine, expression)
     few = len(values) <= 50 and len(values) * 5 <= counts.filled
     is_listed = found == "boolean" or (found == "integer" and few)
     return Profile(
         found,
         counts.null_share,
         min(counting.scaled(counts, share), counts.filled if share == 1.0 else 10**18),
-        counts.present - counting.fitting(engine, expression),
+        counts.present - fitting,
         tuple(values) if is_listed else (),
         () if is_listed else tuple(value for value, _ in values[:5]),
         low,
@@ -133,9 +117,14 @@ def _numeric_profile(
 
 
 def _text(
-    engine: Engine, table: RawTable, column: RawColumn, place: int, share: float, native: bool
+    engine: Engine,
+    table: RawTable,
+    column: RawColumn,
+    counts: Counts,
+    place: int,
+    share: float,
+    native: bool,
 ) -> Measured:
-    counts = counting.count(engine, place)
     stored, t = quoting.name(column.name), f"t{place}"
     place_name = f"{table.name}.{column.name}"
     family = "text" if native and column.type != "BLOB" else declared.family(column.type)
@@ -284,7 +273,7 @@ def _dated(engine: Engine, counts: Counts, place: int, expression: str, share: f
         return None
     stamp = dates.any_parsed(expression, formats)
     timed = any(dates.has_time(form) for form in formats)
-    low, high = counting.span(engine, stamp if timed else f"CAST({stamp} AS DATE)")
+    low, high, _ = counting.span(engine, stamp if timed else f"CAST({stamp} AS DATE)")
     samples = tuple(value for value, _ in counting.values(engine, f"t{place}", expression, 5))
     found: Found = "datetime" if timed else "date"
     return Profile(
@@ -359,7 +348,7 @@ def _text_profile(engine: Engine, counts: Counts, place: int, share: float, is_b
         )
         return replace(profile, is_long_text=is_long, samples=tuple(samples))
     values = counting.values(engine, t, t, MOST_VALUES + 1)
-    low, high = counting.span(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
+    low, high, _ = counting.span(engine, f"CASE WHEN trim({t}) <> '' THEN {t} END")
     is_listed = is_categorical(len(values), counts.filled, counts.mean_length, counts.rows)
     return replace(
         profile,

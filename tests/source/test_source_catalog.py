@@ -425,6 +425,37 @@ def test_references_declared_and_inferred(make):
     assert of("tickets") == {(("customer_id",), "customers", ("id",), False)}
 
 
+def test_references_are_found_by_range_list_and_look_up(make):
+    source = make(
+        """CREATE TABLE codes (code TEXT PRIMARY KEY, n INT);
+        CREATE TABLE areas (area_id INTEGER PRIMARY KEY);
+        CREATE TABLE cities (city_key TEXT PRIMARY KEY);
+        CREATE TABLE visits (id INTEGER PRIMARY KEY, code TEXT, area_id INT, city_key TEXT);
+        CREATE TABLE drafts (id INTEGER PRIMARY KEY, code TEXT, area_id INT, city_key TEXT);
+        CREATE TABLE gaps (id INTEGER PRIMARY KEY, code TEXT, area_id INT, city_key TEXT);""",
+        {
+            "INSERT INTO codes VALUES (?,?)": [(c, 1) for c in "ABD"],
+            "INSERT INTO areas VALUES (?)": [(i,) for i in (*range(1, 50), *range(51, 90))],
+            "INSERT INTO cities VALUES (?)": [(f"city {i:03}",) for i in range(0, 400, 2)],
+            "INSERT INTO visits VALUES (?,?,?,?)": [
+                (i, "AB"[i % 2], 1 + i % 3, f"city {2 * (i % 9):03}") for i in range(60)
+            ],
+            # Beyond the range, or not in the list, of the keys.
+            "INSERT INTO drafts VALUES (?,?,?,?)": [
+                (i, "AX"[i % 2], 88 + i % 3, f"town {i % 9:03}") for i in range(60)
+            ],
+            # Within the range, and no key.
+            "INSERT INTO gaps VALUES (?,?,?,?)": [
+                (i, "AC"[i % 2], 49 + i % 3, f"city {i % 9:03}") for i in range(60)
+            ],
+        },
+    )
+    found = {table.name: {k.table for k in table.foreign_keys} for table in source.catalog.tables}
+    assert found["visits"] == {"codes", "areas", "cities"}
+    assert found["drafts"] == set()
+    assert found["gaps"] == set()
+
+
 def test_categorical_and_long_text(make):
     prose = "The harbour crane was inspected by two engineers who wrote a short report about its cable and brakes. "
     rows = [
