@@ -131,6 +131,18 @@ _BOOLEAN_NODES = (
     exp.Exists,
     exp.Boolean,
 )
+_AS_INSIDE = (
+    exp.Paren,
+    exp.Neg,
+    exp.Window,
+    exp.Filter,
+    exp.Distinct,
+    exp.Collate,
+    exp.Any,
+    exp.All,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+)
 
 
 def kind_of(node: exp.Expr | None) -> Kind | None:
@@ -146,7 +158,7 @@ def kind_of(node: exp.Expr | None) -> Kind | None:
         return "integer" if node.this.isdigit() else "number"
     if isinstance(node, _BOOLEAN_NODES):
         return "boolean"
-    if isinstance(node, exp.Paren | exp.Neg | exp.Window | exp.Filter | exp.Distinct | exp.Collate | exp.Any):
+    if isinstance(node, _AS_INSIDE):
         if isinstance(node, exp.Distinct):
             return kind_of(node.expressions[0]) if len(node.expressions) == 1 else None
         return kind_of(node.this)
@@ -166,6 +178,8 @@ def kind_of(node: exp.Expr | None) -> Kind | None:
         return _sum_kind(node)
     if isinstance(node, exp.Mul | exp.Div | exp.Mod):
         both = {kind_of(node.this), kind_of(node.expression)}
+        if "interval" in both:
+            return "interval"
         if isinstance(node, exp.Div):
             return "number"
         return "integer" if both == {"integer"} else "number" if both <= {"integer", "number"} else None

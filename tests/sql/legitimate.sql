@@ -429,3 +429,25 @@ SELECT repeat(title, 2), rpad(title, 12, '.'), reverse(title) FROM articles -- t
 SELECT replace(title, ' ', '_'), translate(title, 'abc', 'xyz') FROM articles -- characters replaced
 SELECT a.title FROM articles a LEFT JOIN line l ON l.order_id = a.word_count OR l.id = a.word_count -- alternatives in a join
 SELECT COUNT(*) FROM articles a JOIN articles b ON a.published_date < b.published_date -- a join by an inequality
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY word_count) FROM articles -- a median by WITHIN GROUP
+SELECT article_category, percentile_disc(0.9) WITHIN GROUP (ORDER BY word_count DESC) FROM articles GROUP BY 1 ORDER BY 1 -- a quantile from the largest
+SELECT mode() WITHIN GROUP (ORDER BY article_category) FROM articles -- the commonest by WITHIN GROUP
+SELECT listagg(title, ', ') WITHIN GROUP (ORDER BY word_count DESC) FILTER (WHERE is_open) FROM articles -- an ordered text by WITHIN GROUP
+SELECT string_agg(title, ', ') WITHIN GROUP (ORDER BY title) FROM articles GROUP BY article_category ORDER BY 1 -- an ordered text of each group
+SELECT title, lag(authors IGNORE NULLS) OVER (ORDER BY word_count) FROM articles -- the last value that is there
+SELECT title, last_value(authors) IGNORE NULLS OVER (ORDER BY word_count) FROM articles -- the same, the words after the brackets
+SELECT title, first_value(authors RESPECT NULLS) OVER (ORDER BY word_count) FROM articles -- a value that may be missing
+SELECT GROUP_CONCAT(title ORDER BY title) FROM articles -- an ordered GROUP_CONCAT without a separator
+SELECT GROUP_CONCAT(title, ' | ' ORDER BY word_count DESC) FROM articles -- an ordered GROUP_CONCAT
+SELECT GROUP_CONCAT(DISTINCT article_category ORDER BY article_category) FROM articles -- distinct ones in order
+SELECT * FROM orders o SEMI JOIN line l ON l.order_id = o.id -- every column of a semi join
+SELECT * FROM n AS a ANTI JOIN (SELECT 2 AS x) t USING (x) ORDER BY x -- what no row of a subquery meets
+SELECT o.customer FROM orders o ANTI JOIN line l ON l.order_id = o.id -- an anti join
+SELECT title FROM articles WHERE word_count > ALL (SELECT word_count FROM articles WHERE article_category = 'business') -- more than all of them
+SELECT title FROM articles WHERE word_count = SOME (SELECT MAX(word_count) FROM articles) -- SOME
+SELECT date('2024-01-17', 'weekday 0'), date('2024-01-17', 'weekday 0', '-7 days'), date('2024-01-17', 'weekday 3') -- the next Sunday, the last one, a Wednesday itself
+SELECT title, date(published_date, 'weekday 1', '-7 days') AS monday FROM articles ORDER BY title -- the Monday before
+SELECT COUNT(*) FROM articles WHERE published_date >= date('now', 'weekday 0', '-7 days') -- this week
+SELECT NVL(authors, 'nobody') FROM articles ORDER BY title -- NVL
+SELECT list(title ORDER BY word_count DESC)[1:3] FROM articles -- the first three of a list
+SELECT word_count AS a, a + 1 AS b, a + b AS c, c - b AS d FROM articles ORDER BY title -- names built on names

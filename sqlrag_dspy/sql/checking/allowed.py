@@ -7,6 +7,7 @@ elsewhere.
 from __future__ import annotations
 
 import re
+from math import prod
 
 from sqlglot import exp
 
@@ -24,11 +25,11 @@ ALLOWED: frozenset[type[exp.Expr]] = frozenset(
         """
         Select Union Intersect Except Subquery With CTE From Join Where Group Having Qualify Order Ordered
         Limit Offset Fetch LimitOptions Distinct Table TableAlias Values Tuple Unnest Alias Column
-        Identifier Star Literal Null Boolean Paren Window WindowSpec Filter WithinGroup Cube Rollup
+        Identifier Star Literal Null Boolean Paren Window WindowSpec Filter Cube Rollup
         GroupingSets And Or Not Xor EQ NEQ LT LTE GT GTE Is In Between Like ILike Escape Glob SimilarTo
         NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv Mod Neg DPipe BitwiseAnd BitwiseOr BitwiseXor
         BitwiseNot BitwiseLeftShift BitwiseRightShift Pow Case If Cast TryCast DataType DataTypeParam
-        Interval Var Extract Exists Any Coalesce Nullif Count Sum Avg Substring Trim StrPosition Anonymous
+        Interval Var Extract Exists All Any Coalesce Nullif Count Sum Avg Substring Trim StrPosition Anonymous
         CurrentDate CurrentTimestamp Collate Bracket Slice Array IgnoreNulls RespectNulls
         """
     )
@@ -127,21 +128,27 @@ def refuse_unlisted(tree: exp.Expr) -> None:
 
 def _refuse_many_groupings(node: exp.Group) -> None:
     """CUBE doubles the groupings with each column, and several CUBEs multiply them."""
-    count = 1
-    for each in node.expressions:
-        size = len(each.expressions)
-        if isinstance(each, exp.Cube):
-            count *= 2 ** min(size, 64)
-        elif isinstance(each, exp.Rollup):
-            count *= size + 1
-        elif isinstance(each, exp.GroupingSets):
-            count *= sum(
-                2 ** len(part.expressions) if isinstance(part, exp.Cube) else 1 for part in each.expressions
-            )
+    count = _groupings(node)
     if count > MAX_GROUPINGS:
         raise SqlRejected(
             f"GROUP BY asks for {count:,} groupings, {MAX_GROUPINGS} are allowed; name fewer columns"
         )
+
+
+def _groupings(node: exp.Expr) -> int:
+    """How many groupings one item of GROUP BY asks for, or all of them together."""
+    if isinstance(node, exp.Cube):
+        return int(2 ** min(len(node.expressions), 64))
+    if isinstance(node, exp.Rollup):
+        return len(node.expressions) + 1
+    inner = (
+        [_groupings(each) for each in node.expressions]
+        if isinstance(node, exp.Group | exp.GroupingSets)
+        else []
+    )
+    if isinstance(node, exp.GroupingSets):
+        return sum(inner)
+    return prod(inner)
 
 
 def _refuse_long_chain(node: exp.Binary) -> None:

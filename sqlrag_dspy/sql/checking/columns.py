@@ -14,13 +14,21 @@ SCHEMAS = ("main", "public")
 """What may stand before a table's name; it has no meaning, every table is in one place."""
 
 
+MAX_COPIES = 1_000
+"""Expressions that an output may stand for: DuckDB copies each output into those that name it."""
+
+
 class ColumnNames:
-    """Resolves the columns of one statement; `read` are the stored ones, in order of first mention."""
+    """Resolves the columns of one statement; `read` are the stored ones, in order of first mention.
+
+    `copies` is how many expressions the names of outputs stand for, each spelt out, as DuckDB does.
+    """
 
     def __init__(self, catalog: Catalog, *, quotes_make_text: bool) -> None:
         self.catalog = catalog
         self.quotes_make_text = quotes_make_text
         self.read: dict[tuple[str, str], None] = {}
+        self.copies = 0
 
     def resolve(self, node: exp.Column, scope: Scope, *, outputs_first: bool, records: bool) -> None:
         """Tie one column node: to a source, to an output name, or to a query around this one."""
@@ -91,6 +99,7 @@ class ColumnNames:
 
     def _tie_output(self, node: exp.Column, output: exp.Alias) -> None:
         spell(node.this, output.alias)
+        self.copies += output.meta["copies"]
         inner = field_of(output.this)
         node.meta["field"] = Field(
             output.alias,
@@ -100,6 +109,15 @@ class ColumnNames:
             (output.this,),
         )
         node.meta["output"] = True
+
+    def note_copies(self, output: exp.Alias, before: int) -> None:
+        """Note how many expressions an output is made of. Raises SqlRejected when they multiply beyond bounds."""
+        output.meta["copies"] = copies = 1 + self.copies - before
+        if copies > MAX_COPIES:
+            raise SqlRejected(
+                f"{output.alias!r} is built from other columns of the same SELECT, {copies:,} times over; compute them "
+                "in a WITH query first"
+            )
 
     def record(self, found: Field) -> None:
         """Note that the query reads this stored column."""

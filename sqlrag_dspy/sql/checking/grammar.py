@@ -20,6 +20,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sqlrag_dspy.errors import SqlRejected
+from sqlrag_dspy.sql.checking.calls import with_plain_calls
 from sqlrag_dspy.sql.walking import nodes_of
 
 MAX_CHARACTERS = 250_000
@@ -40,7 +41,9 @@ class _Parser(DuckDBParser):
             for name in ("COUNT", "SUM", "AVG", "COALESCE", "IFNULL", "NULLIF")
         },
         "IIF": lambda args: exp.If.from_arg_list(args),
+        "NVL": DuckDBParser.FUNCTIONS["IFNULL"],
     }
+    ARRAY_CONSTRUCTORS = {"ARRAY": exp.Array}  # noqa: RUF012 - list(…)[1] is an element of an aggregate
     FUNCTION_PARSERS = {  # noqa: RUF012
         name: DuckDBParser.FUNCTION_PARSERS[name]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION")
@@ -78,6 +81,26 @@ class _Generator(DuckDBGenerator):
         if isinstance(holder, exp.Anonymous):
             return f"DISTINCT {self.expressions(expression, flat=True)}"
         return super().distinct_sql(expression)
+
+    def any_sql(self, expression: exp.Any) -> str:
+        return f"ANY {self._bracketed(expression)}"
+
+    def all_sql(self, expression: exp.All) -> str:
+        return f"ALL {self._bracketed(expression)}"
+
+    def _bracketed(self, expression: exp.Any | exp.All) -> str:
+        inner = expression.this
+        while isinstance(inner, exp.Paren) or (
+            isinstance(inner, exp.Subquery) and list(_said(inner)) == ["this"]
+        ):
+            inner = inner.this
+        return f"({self.sql(inner)})"
+
+    def ignorenulls_sql(self, expression: exp.IgnoreNulls) -> str:
+        return f"{self.sql(expression, 'this')} IGNORE NULLS"
+
+    def respectnulls_sql(self, expression: exp.RespectNulls) -> str:
+        return f"{self.sql(expression, 'this')} RESPECT NULLS"
 
 
 class Reading(DuckDB):
@@ -182,7 +205,7 @@ def _parse_as(text: str, dialect: DuckDB) -> exp.Query:
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
         raise SqlRejected("only a query can run here: write one SELECT (or WITH … SELECT)")
-    return _with_brackets(_with_plain_negation(_without_table_brackets(tree)))
+    return with_plain_calls(_with_brackets(_with_plain_negation(_without_table_brackets(tree))))
 
 
 def _said(tree: exp.Expr) -> dict[str, object]:

@@ -320,6 +320,8 @@ class Resolver:
         if condition is not None:
             self._expressions(join, scope, ctes, only=condition)
             links.note(condition)
+        if join.kind.upper() in ("SEMI", "ANTI"):
+            scope.sources[folded].fields = {}
 
     # --- expressions --------------------------------------------------------------------------------
 
@@ -337,8 +339,10 @@ class Resolver:
                     written.append(projection)
                 continue
             written.append(projection)
+            copies = self._columns.copies
             self._expressions(projection, scope, ctes)
             if isinstance(projection, exp.Alias):
+                self._columns.note_copies(projection, copies)
                 quote(projection.args["alias"])
                 scope.outputs.setdefault(projection.alias.casefold(), projection)
                 inner = field_of(projection.this)

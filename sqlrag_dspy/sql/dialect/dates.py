@@ -168,6 +168,9 @@ def _shifted(moment: exp.Expr, word: str) -> exp.Expr:
     start = re.fullmatch(r"start of (day|month|year)", word)
     if start:
         return call("date_trunc", text(start[1]), moment)
+    weekday = re.fullmatch(r"weekday ([0-6])(?:\.0*)?", word)
+    if weekday:
+        return _next_weekday(moment, int(weekday[1]))
     step = re.fullmatch(r"([+-]?)\s*(\d+)(?:\.\d+)?\s+(day|month|year|hour|minute|second)s?", word)
     if not step:
         raise SqlRejected(
@@ -176,6 +179,15 @@ def _shifted(moment: exp.Expr, word: str) -> exp.Expr:
     interval = exp.Interval(this=text(step[2]), unit=exp.var(step[3].upper()))
     node = exp.Sub if step[1] == "-" else exp.Add
     return node(this=moment, expression=interval)
+
+
+def _next_weekday(moment: exp.Expr, wanted: int) -> exp.Expr:
+    """The same moment on the next such day, 0 being Sunday; on the day itself when it is one."""
+    ahead = exp.Sub(this=exp.Literal.number(wanted + 7), expression=call("dayofweek", moment.copy()))
+    days = exp.Mod(this=exp.Paren(this=ahead), expression=exp.Literal.number(7))
+    one_day = exp.Interval(this=text("1"), unit=exp.var("DAY"))
+    step = exp.Mul(this=one_day, expression=exp.Paren(this=days))
+    return exp.Paren(this=exp.Add(this=moment, expression=exp.Paren(this=step)))
 
 
 def rewrite_strftime(arguments: list[exp.Expr]) -> exp.Expr:

@@ -209,7 +209,12 @@ class Repairs:
             is_plain = not isinstance(node.parent, exp.Filter | exp.Window)
             return total if is_plain else exp.Sum(this=_numeric(arguments[0]))
         if name == "group_concat" and len(arguments) == 1:
-            return call("string_agg", as_text(arguments[0]), text(","))
+            only, comma = arguments[0], text(",")
+            if isinstance(only, exp.Order):
+                return call(
+                    "string_agg", as_text(only.this), exp.Order(this=comma, expressions=only.expressions)
+                )
+            return call("string_agg", as_text(only), comma)
         if name == "group_concat":
             return call("string_agg", as_text(arguments[0]), *arguments[1:])
         if name == "char" and arguments:
