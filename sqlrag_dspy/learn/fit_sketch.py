@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,10 @@ from sqlrag_dspy.learn.cases import Case, cases_of
 from sqlrag_dspy.learn.databases import path_of
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, prune, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
+from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.features import ending_terms, terms
+from sqlrag_dspy.program.sketching.qualifiers import qualifiers
 from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.sketching.skeleton import FIELDS, Skeleton
 from sqlrag_dspy.program.sketching.sketch import Draft, Sketcher, crossed, within
@@ -136,6 +138,7 @@ class FitSketch(Teleprompter):
         self._fit_heads(student.sketcher, [*aligned, *extra], known)
         self.trusted = held_out_trust(self.outcomes, self.seed)
         fit_confidence(student.sketcher, self.outcomes, self.seed)
+        student.sketcher.idle = idle_words(self.outcomes, extra)
         student.sketcher.seed = self.seed
         return student
 
@@ -224,6 +227,31 @@ class FitSketch(Teleprompter):
             seed=self.seed,
         )
         sketcher.role_vocabulary = prune(sketcher.role_vocabulary, [sketcher.roles], TERMS)
+
+
+SHARED = 3
+"""Databases over which made questions must share a qualifying word that restricts nothing; of labels two will do."""
+
+
+def idle_words(outcomes: Sequence[Outcome], made: Sequence[Aligned]) -> frozenset[str]:
+    """Qualifying words that questions of several databases have and that their right queries do without.
+
+    Words for a state or an extreme are none, whatever the questions: there they were missed by luck.
+    """
+    glossary = load()
+    homes: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    right = [case for case, drafts in outcomes if any(right for _, right in drafts)]
+    for cases, weight in ((right, SHARED), ([each.case for each in made], 2)):
+        for case in cases:
+            for word in qualifiers(case.links, case.masked):
+                homes[word].add((case.database.name, weight))
+    return frozenset(
+        word
+        for word, found in homes.items()
+        if sum(weight for _, weight in found) >= 2 * SHARED
+        and word not in glossary.states
+        and word not in glossary.adjectives
+    )
 
 
 def is_right(case: Case, sketch: Sketch | None) -> bool:

@@ -211,7 +211,6 @@ def _state_links(reading: Reading, found: list[Link]) -> Iterable[Link]:
             state.end,
             table=state.table.name,
             column=state.column.name,
-            concept="lacking",
             grain="text",
             score=1.0,
         )

@@ -34,7 +34,7 @@ def _evidence(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None) -> E
     is_likely = plan.sketch is not None and plan.trust >= rag.thresholds.doubt
     is_told = rag.depth not in (None, "sketch", "agent") or "sketch" in rag.without
     if is_sure and not (rag.engine.is_set and (is_told or not rag.gate_open)):
-        found = _from_sketch(inquiry, plan)
+        found = _from_sketch(rag, inquiry, plan)
         if found is not None and not (rag.engine.is_set and _misses(inquiry, found)):
             return found
         is_likely = found is not None  # one that was refused or failed would be again
@@ -43,7 +43,7 @@ def _evidence(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None) -> E
         if written is not None:
             return _surer(rag, inquiry, plan, written) if is_likely else written
         inquiry.failure_source = inquiry.failure_source or "build"
-    found = _from_sketch(inquiry, plan) if is_likely else None
+    found = _from_sketch(rag, inquiry, plan) if is_likely else None
     if found is not None and not is_sure:
         inquiry.flagged = True
         inquiry.warnings.append(f"not sure that this is what was asked ({plan.trust:.0%}); check the SQL")
@@ -61,14 +61,14 @@ def _surer(rag: Parts, inquiry: Inquiry, plan: Plan, written: Evidence) -> Evide
     if not (doubts and rag.engine.is_brief) or rag.depth is not None or "sketch" in rag.without:
         return written
     depth = inquiry.depth
-    found = _from_sketch(inquiry, plan)
+    found = _from_sketch(rag, inquiry, plan)
     if found is not None and len(wrong(found)) + bool(found.notes) + len(_misses(inquiry, found)) < doubts:
         return found
     inquiry.depth = depth
     return written
 
 
-def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
+def _from_sketch(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence | None:
     """Writes, checks and runs the sketch; None when it cannot be written or run.
 
     One that stands in for statements of a model is not counted among the attempts.
@@ -82,7 +82,7 @@ def _from_sketch(inquiry: Inquiry, plan: Plan) -> Evidence | None:
         inquiry.attempts = inquiry.attempts or 1
         found = execute(inquiry, check(inquiry, written))
         inquiry.depth = "sketch"
-        if words := unheard(inquiry.links, plan.sketch):
+        if words := unheard(inquiry.links, plan.sketch, inquiry.masked, rag.sketcher.idle):
             inquiry.flagged = True
             found.doubts.append(f"{words!r} of the question has no counterpart in the SQL; check it")
         return found

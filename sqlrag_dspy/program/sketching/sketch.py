@@ -76,6 +76,8 @@ class Sketcher(dspy.Module, Parameter):
         self.signals: tuple[str, ...] = ()
         self.centre = np.zeros(0, np.float32)
         self.spread = np.zeros(0, np.float32)
+        self.idle: frozenset[str] = frozenset()
+        """Qualifying words that restrict nothing, learned."""
         self.seed = 0
         self._outlines: dict[tuple[str, str], Floats] = {}
 
@@ -262,6 +264,7 @@ class Sketcher(dspy.Module, Parameter):
             "signals": list(self.signals),
             "centre": pack(self.centre),
             "spread": pack(self.spread),
+            "idle": sorted(self.idle),
             "seed": self.seed,
         }
 
@@ -276,6 +279,8 @@ class Sketcher(dspy.Module, Parameter):
         self.signals = tuple(state["signals"])
         self.centre = unpack(state["centre"], len(self.signals))
         self.spread = unpack(state["spread"], len(self.signals))
+        # A program from before they were learned takes every word of asking for one.
+        self.idle = frozenset(state.get("idle", self.vocabulary.known))
         self.seed = int(state["seed"])
         self._outlines = {}
         return self

@@ -1,11 +1,15 @@
-"""Negations that a question makes and a query does not: the commonest way to answer the opposite of what was asked.
+"""What a question says and a query does not: negations and words that qualify the rows asked about.
 
-A check of a finished sketch, so it decides nothing: an answer is flagged, never changed.
+The commonest ways to answer the opposite of what was asked, or something wider. A check of a finished sketch, so it
+decides nothing: an answer is flagged, never changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from sqlrag_dspy.link.negations import negations
+from sqlrag_dspy.program.sketching.qualifiers import qualifiers
 from sqlrag_dspy.types import Links, Sketch
 
 _NEGATIVE = frozenset({"!=", "not in", "not like", "null"})
@@ -35,6 +39,12 @@ def _heard(sketch: Sketch) -> int:
     return heard + (sketch.without is not None) + sketch.distinct  # "no repeats"
 
 
-def unheard(links: Links, sketch: Sketch) -> str | None:
-    """The negating words of the question that the sketch has nothing for; None when it may well have heard them."""
-    return ", ".join(negations(links)) if missing_negations(links, sketch) else None
+def unheard(links: Links, sketch: Sketch, masked: str = "", idle: Container[str] = ()) -> str | None:
+    """The words of the question that the sketch has nothing for: negations, and qualifiers that are not `idle`.
+
+    None when it may well have heard everything. Without the masked question qualifiers are not looked for.
+    """
+    missed = negations(links) if missing_negations(links, sketch) else []
+    if masked:
+        missed += [word for word in qualifiers(links, masked) if word not in idle]
+    return ", ".join(dict.fromkeys(missed)) or None
