@@ -281,7 +281,8 @@ class Links:
 
 # --- what to compute --------------------------------------------------------------------------------
 
-Aggregate = Literal["", "count", "count_distinct", "sum", "avg", "min", "max"]
+Aggregate = Literal["", "count", "count_distinct", "sum", "avg", "min", "max", "range"]
+"""`range` is the greatest less the least; of dates, in days."""
 Part = Literal["", "year", "month", "quarter", "day", "weekday", "year_month"]
 
 
@@ -336,8 +337,9 @@ class Sketch:
     """A query as slots: what the learned tier predicts and `sql.build` writes.
 
     `filters` is a conjunction of alternatives: every inner tuple must have one true predicate.
-    `share` set: the percentage (0-100, or 0-1 with `is_fraction`) of the filtered rows that also satisfy it;
-    `select` is then empty (or the group items come first).
+    `share` set: the percentage (0-100, or 0-1 with `is_fraction`) of the filtered rows that also satisfy it, or of
+    the amount `share_of` that they hold; `select` is then empty (or the group items come first). `each` set: order
+    and limit hold within each of these, ties kept. `over`: the number of groups, or the mean of what each shows.
     """
 
     table: str
@@ -347,6 +349,7 @@ class Sketch:
     without: Absence | None = None
     share: tuple[tuple[Predicate, ...], ...] = ()
     is_fraction: bool = False
+    share_of: Item | None = None
     group: tuple[Item, ...] = ()
     having: tuple[tuple[Item, str, Value], ...] = ()
     order: tuple[tuple[Item, bool], ...] = ()
@@ -354,6 +357,8 @@ class Sketch:
     limit: int | None = None
     offset: int = 0
     """Rows left out before `limit` counts: 1, with a limit of 1, is the second."""
+    each: tuple[Item, ...] = ()
+    over: Literal["", "count", "avg"] = ""
 
 
 # --- what was found ---------------------------------------------------------------------------------

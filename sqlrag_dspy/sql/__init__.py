@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from sqlrag_dspy.sql.telling.explaining import explain
     from sqlrag_dspy.sql.telling.remarks import remarks
     from sqlrag_dspy.sql.ties import ranking
-    from sqlrag_dspy.sql.writing.building import keys_query, keys_where, write
+    from sqlrag_dspy.sql.writing.building import write
+    from sqlrag_dspy.sql.writing.keys import keys_query, keys_where
 
 _HOMES = {
     "assumptions": "telling.assuming",
@@ -31,8 +32,8 @@ _HOMES = {
     "explain_empty": "telling.emptiness",
     "ground": "mending.grounding",
     "is_empty": "telling.emptiness",
-    "keys_query": "writing.building",
-    "keys_where": "writing.building",
+    "keys_query": "writing.keys",
+    "keys_where": "writing.keys",
     "lint": "linting",
     "mend": "mending.names",
     "misspelt": "linting",

@@ -51,7 +51,7 @@ def days_between(start: exp.Expr, start_column: Column, end: exp.Expr, end_colum
         parsed(node, column) if column.profile.date_formats else node
         for node, column in ((start, start_column), (end, end_column))
     )
-    return _between(first, last, is_whole=not _is_timed(start_column) and not _is_timed(end_column))
+    return days_from(first, last, is_whole=not is_timed(start_column) and not is_timed(end_column))
 
 
 _KEPT = ("max", "min", "any_value", "first", "last", "arbitrary")
@@ -79,7 +79,7 @@ def text_difference(node: exp.Sub) -> exp.Expr | None:
     last, first = _moment(node.this), _moment(node.expression)
     if last is None or first is None:
         return None
-    return _between(first[0], last[0], is_whole=not first[1] and not last[1])
+    return days_from(first[0], last[0], is_whole=not first[1] and not last[1])
 
 
 def _is_text_date(node: exp.Expr) -> bool:
@@ -111,7 +111,8 @@ def _moment(node: exp.Expr) -> tuple[exp.Expr, bool] | None:
     return moment, kind_of(moment) != "date"
 
 
-def _between(first: exp.Expr, last: exp.Expr, *, is_whole: bool) -> exp.Expr:
+def days_from(first: exp.Expr, last: exp.Expr, *, is_whole: bool) -> exp.Expr:
+    """The days from one moment to another, both as DuckDB's own dates."""
     if is_whole:
         return call("date_diff", text("day"), cast(first, "DATE"), cast(last, "DATE"))
     return exp.Sub(this=call("julian", last), expression=call("julian", first))
@@ -140,7 +141,7 @@ def elapsed_of(node: exp.Expr) -> Elapsed | None:
     return Elapsed(last[0], first[1], last[1])
 
 
-def _is_timed(column: Column) -> bool:
+def is_timed(column: Column) -> bool:
     return has_time(column) or column_kind(column) == "timestamp"
 
 
@@ -151,16 +152,16 @@ def _day_number(node: exp.Expr) -> tuple[Table, Column] | None:
         node = bare(node.this)
     if function_name(node) not in ("julianday", "julian") or len(node.expressions) != 1:
         return None
-    return _column(node.expressions[0])
+    return date_column(node.expressions[0])
 
 
 def _whole_day(node: exp.Expr) -> tuple[Table, Column] | None:
     """The column of which a day is taken; one with a time of day would be cut."""
-    found = _column(node.this if isinstance(bare(node), exp.Cast) else node)
-    return None if found is None or _is_timed(found[1]) else found
+    found = date_column(node.this if isinstance(bare(node), exp.Cast) else node)
+    return None if found is None or is_timed(found[1]) else found
 
 
-def _column(node: exp.Expr) -> tuple[Table, Column] | None:
+def date_column(node: exp.Expr) -> tuple[Table, Column] | None:
     """The date column that an expression stands for, however its text is parsed or put together."""
     node = bare(node)
     if function_name(node) == "try_strptime":
@@ -172,5 +173,5 @@ def _column(node: exp.Expr) -> tuple[Table, Column] | None:
     spelt = dated(node)
     if spelt is None:
         return None
-    whole = "%Y-%m-%d" if not _is_timed(spelt.column) else "%Y-%m-%d %H:%M"
+    whole = "%Y-%m-%d" if not is_timed(spelt.column) else "%Y-%m-%d %H:%M"
     return (spelt.table, spelt.column) if spelt.pattern in (whole, f"{whole}:%S") else None

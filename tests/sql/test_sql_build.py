@@ -111,6 +111,51 @@ def test_groups_having_order_and_share(database):
     assert rows(by_year, database) == [(1970, 1), (2022, 1), (2023, 3)]
 
 
+def test_the_first_of_each_keeps_ties_and_cuts_groups(database):
+    category, words = Item("articles", "article_category"), Item("articles", "word_count")
+    title, count = Item("articles", "title"), Item("articles", None, "count")
+    longest = Sketch("articles", (category, title), order=((words, True),), limit=1, each=(category,))
+    assert rows(longest, database) == [
+        ("business", "Bank run"),
+        ("sports", "Goal again"),
+        ("travel", "River"),
+    ]
+    author = Item("articles", "authors")
+    busiest = Sketch(
+        "articles",
+        (category, author),
+        group=(author, category),
+        order=((count, True),),
+        limit=1,
+        each=(category,),
+    )
+    assert len(rows(busiest, database)) == 5
+    with pytest.raises(SqlRejected, match="need an order"):
+        write(Sketch("articles", (category, title), limit=1, each=(category,)), CATALOG)
+
+
+def test_a_part_of_an_amount_a_range_and_questions_of_groups(database):
+    words, category = Item("articles", "word_count"), Item("articles", "article_category")
+    count = Item("articles", None, "count")
+    sports = ((Predicate("articles", "article_category", "=", "sports"),),)
+    part = Sketch("articles", (), share=sports, share_of=words)
+    assert rows(part, database) == [(pytest.approx(100 * 570 / 1660),)]
+    nobody = ((Predicate("articles", "article_category", "=", "opera"),),)
+    assert rows(Sketch("articles", (), share=nobody, share_of=words), database) == [(0.0,)]
+    assert rows(Sketch("articles", (Item("articles", "word_count", "range"),)), database) == [(610,)]
+    assert rows(Sketch("odd_dates", (Item("odd_dates", "eu", "range"),)), database) == [(121,)]
+    several = Sketch("articles", (category,), group=(category,), having=((count, ">", 1),), over="count")
+    assert rows(several, database) == [(2,)]
+    assert rows(Sketch("articles", (count,), group=(category,), over="avg"), database) == [
+        (pytest.approx(5 / 3),)
+    ]
+    with pytest.raises(SqlRejected, match="kept"):
+        write(Sketch("articles", (category,), over="count"), CATALOG)
+    ink = ((Predicate("line", "category", "=", "ink"),),)
+    with pytest.raises(SqlRejected, match="added up several times"):
+        write(Sketch("line", (), share=ink, share_of=Item("orders", "amount")), CATALOG)
+
+
 def test_a_filter_on_many_rows_counts_each_row_once(database):
     paper = ((Predicate("line", "category", "=", "paper"),),)
     assert rows(Sketch("orders", (Item("orders", "amount", "sum"),), filters=paper), database) == [(300.0,)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import pytest
 from sql_databases import CATALOG, day, integer, open_duckdb, open_sqlite, text
@@ -48,6 +49,15 @@ SELECT * FROM orders
 SELECT COUNT(*) FROM articles
 SELECT COUNT(title) FROM articles
 SELECT COUNT(DISTINCT authors) FROM articles
+SELECT MAX(word_count) - MIN(word_count) FROM articles WHERE article_category = 'sports'
+SELECT julianday(MAX(published_date)) - julianday(MIN(published_date)) FROM articles WHERE word_count > 100
+SELECT article_category FROM articles GROUP BY 1 HAVING MAX(word_count) - MIN(word_count) >= 300
+SELECT 100.0 * SUM(CASE WHEN article_category = 'business' THEN word_count END) / SUM(word_count) FROM articles
+SELECT title FROM (SELECT title, word_count FROM articles WHERE word_count > 100)
+SELECT title FROM (SELECT title FROM articles) AS t ORDER BY title LIMIT 2
+WITH t AS (SELECT title FROM articles) SELECT title FROM t
+SELECT COUNT(*) FROM (SELECT authors FROM articles WHERE authors IS NOT NULL GROUP BY authors HAVING COUNT(*) = 1)
+SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM articles GROUP BY strftime('%Y', published_date))
 SELECT DISTINCT article_category FROM articles
 SELECT MIN(word_count), MAX(word_count), AVG(word_count), SUM(word_count) FROM articles
 SELECT MAX(published_date) FROM articles WHERE article_category = 'sports'
@@ -137,7 +147,13 @@ SELECT "Full Name" FROM "Odd Table" WHERE "select" = 1
 )
 
 
-@pytest.mark.parametrize("statement", READ)
+WHOLES, BEYOND_WHOLES = (
+    part.strip().splitlines()
+    for part in (Path(__file__).parent / "wholes.sql").read_text().split("-- beyond sketches")
+)
+
+
+@pytest.mark.parametrize("statement", [*READ, *WHOLES])
 def test_what_is_read_is_written_with_the_same_rows(statement, duck, lite):
     sketch = read(statement, CATALOG)
     assert sketch is not None
@@ -168,8 +184,20 @@ SELECT title FROM articles WHERE word_count > (SELECT AVG(word_count) FROM artic
 SELECT title FROM articles WHERE word_count > (SELECT AVG(amount) FROM orders)
 SELECT title FROM articles WHERE word_count > (SELECT AVG(x) FROM n)
 SELECT title FROM articles UNION SELECT customer FROM orders
-WITH t AS (SELECT title FROM articles) SELECT title FROM t
-SELECT title FROM (SELECT title FROM articles) AS t
+SELECT COUNT(*) FROM (SELECT authors FROM articles GROUP BY authors HAVING COUNT(*) = 1) WHERE authors <> 'x'
+SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM articles GROUP BY authors)
+SELECT COUNT(*) FROM (SELECT DISTINCT authors FROM articles)
+WITH t AS (SELECT title, RANK() OVER (ORDER BY word_count) AS p FROM articles) SELECT title FROM t WHERE p <= 2
+WITH t AS (SELECT title FROM articles), u AS (SELECT zip FROM articles) SELECT title FROM t
+SELECT MAX(word_count) - AVG(word_count) FROM articles
+SELECT MAX(word_count) - MIN(zip) FROM articles
+SELECT MAX(published_date) - MIN(published_date) FROM articles
+SELECT julianday(MAX(eu)) - julianday(MIN(eu)) FROM odd_dates
+SELECT 100.0 * SUM(CASE WHEN zip = '1' THEN word_count ELSE 1 END) / SUM(word_count) FROM articles
+SELECT SUM(CASE WHEN zip = '1' THEN word_count END) / SUM(word_count) FROM articles
+SELECT title FROM articles WHERE zip = '1' INTERSECT SELECT title FROM articles WHERE article_category = 'sports'
+SELECT title FROM articles WHERE zip = '1' INTERSECT SELECT title FROM articles WHERE zip = '1'
+SELECT title FROM articles WHERE word_count > 1 INTERSECT SELECT title FROM articles WHERE word_count > 2
 SELECT CASE WHEN word_count > 5 THEN 'a' ELSE 'b' END FROM articles
 SELECT word_count * 2 FROM articles
 SELECT ROUND(AVG(word_count), 1) FROM articles
@@ -207,7 +235,7 @@ DROP TABLE articles
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("statement", BEYOND)
+@pytest.mark.parametrize("statement", [*BEYOND, *BEYOND_WHOLES])
 def test_what_a_sketch_cannot_say_is_not_read(statement):
     assert read(statement, CATALOG) is None
 

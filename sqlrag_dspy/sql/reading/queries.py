@@ -1,7 +1,7 @@
 """A gold query, in SQLite's or DuckDB's words, back into the sketch that would write it.
 
-Beyond sketches: set operations, WITH, windows, outer and self joins, CASE, arithmetic but for days. For
-what is read, `write` gives the same rows, except that a maximum taken with a subquery keeps one of its ties.
+Beyond sketches: most set operations, WITH and windows, outer and self joins, most CASE and arithmetic. For what
+is read, `write` gives the same rows, except that a maximum taken with a subquery keeps one of its ties.
 """
 
 from __future__ import annotations
@@ -13,15 +13,25 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.statement import resolved
 from sqlrag_dspy.sql.dialect.comparing import bare, number
-from sqlrag_dspy.sql.dialect.dates import sorts_as_text
 from sqlrag_dspy.sql.elapsed import elapsed_of
 from sqlrag_dspy.sql.joins import Pair
 from sqlrag_dspy.sql.kinds import field_of, function_name
 from sqlrag_dspy.sql.reading.absences import absence_of
+from sqlrag_dspy.sql.reading.both import both_of
 from sqlrag_dspy.sql.reading.conditions import Beyond, Groups, groups_of, value_of
 from sqlrag_dspy.sql.reading.date_parts import dated
+from sqlrag_dspy.sql.reading.extents import range_of
+from sqlrag_dspy.sql.reading.firsts import (
+    Extreme,
+    Ranking,
+    extreme_of,
+    ranking_of,
+    refuse_text_order,
+    with_extreme,
+)
 from sqlrag_dspy.sql.reading.from_clause import Joins, far_groups, pair_of, root_of, sources
-from sqlrag_dspy.sql.reading.shares import share_of
+from sqlrag_dspy.sql.reading.nested import flattened, is_own_limit
+from sqlrag_dspy.sql.reading.shares import Share, share_of
 from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.sql.writing.building import Writer
 from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Sketch, Value
@@ -36,10 +46,16 @@ _COMPARE: dict[type[exp.Expr], str] = {
 }
 
 
+_MODIFIERS = ("limit", "order", "offset", "with_")
+
+
 def read(sql: str, catalog: Catalog) -> Sketch | None:
     """The sketch of a query, or None when the query is wrong or lies beyond what a sketch can say."""
     try:
         tree, _ = resolved(sql, catalog)
+        if isinstance(tree, exp.Intersect) and not any(tree.args.get(key) for key in _MODIFIERS):
+            first, second = (_Reader(each, catalog).sketch() for each in (tree.this, tree.expression))
+            return both_of(first, second)
         return _Reader(tree, catalog).sketch()
     except (SqlRejected, Beyond, RecursionError):
         return None
@@ -48,12 +64,13 @@ def read(sql: str, catalog: Catalog) -> Sketch | None:
 class _Reader:
     def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
         while isinstance(tree, exp.Subquery):
-            if any(tree.args.get(key) for key in ("limit", "order", "offset", "with_")):
+            if any(tree.args.get(key) for key in _MODIFIERS):
                 raise Beyond("modifiers around brackets")
             tree = tree.this
         if not isinstance(tree, exp.Select):
             raise Beyond("not one SELECT")
-        if any(tree.args.get(key) for key in ("with_", "qualify", "windows")):
+        tree, self.over = flattened(tree)
+        if tree.args.get("windows"):
             raise Beyond("a clause that sketches have not")
         self.tree = tree
         self.catalog = catalog
@@ -76,7 +93,8 @@ class _Reader:
         distinct = self.tree.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             raise Beyond("DISTINCT ON")
-        select, share, is_fraction = self._select()
+        select, share, whole = self._select()
+        ranking = ranking_of(self.tree)
         sketch = Sketch(
             table=self.root.name,
             select=tuple(select),
@@ -84,21 +102,24 @@ class _Reader:
             filters=tuple(filters),
             without=without,
             share=tuple(share),
-            is_fraction=is_fraction,
+            is_fraction=whole.is_fraction if whole is not None else False,
+            share_of=self._amount(whole),
             group=self._group(),
             having=self._having(),
-            order=self._order(filters),
-            limit=self._rows("limit"),
+            order=self._order(self._ordering(ranking), filters),
+            limit=self._rows("limit") if ranking is None else ranking.limit,
             offset=self._rows("offset") or 0,
+            over=self.over,
+            each=tuple(self._plain(self._output(node)) for node in ranking.each) if ranking else (),
         )
         if extreme is not None:
-            sketch = self._with_extreme(sketch, *extreme)
+            sketch = with_extreme(sketch, extreme)
         self._check_joins(sketch)
         return sketch
 
     # --- FROM and WHERE -----------------------------------------------------------------------------
 
-    def _split(self, terms: list[exp.Expr]) -> tuple[list[exp.Expr], tuple[Item, bool, Groups] | None]:
+    def _split(self, terms: list[exp.Expr]) -> tuple[list[exp.Expr], Extreme | None]:
         plain: list[exp.Expr] = []
         extreme = None
         for term in terms:
@@ -106,7 +127,7 @@ class _Reader:
             if pair is not None:
                 self.joins.pairs.add(pair)
                 continue
-            found = self._extreme(term)
+            found = extreme_of(term, self.catalog, self._subquery)
             if found is None:
                 plain.append(term)
             elif extreme is None:
@@ -114,40 +135,6 @@ class _Reader:
             else:
                 raise Beyond("two extremes")
         return plain, extreme
-
-    def _extreme(self, term: exp.Expr) -> tuple[Item, bool, Groups] | None:
-        """`x = (SELECT MAX(x) FROM t WHERE …)`: the item, whether the greatest, and the inner filters."""
-        if not isinstance(term, exp.EQ) or not isinstance(bare(term.expression), exp.Subquery):
-            return None
-        outer, inner = field_of(term.this), bare(term.expression).this
-        plain = ("distinct", "group", "having", "order", "limit", "joins", "with_")
-        if outer is None or outer.table is None or outer.column is None or not isinstance(inner, exp.Select):
-            raise Beyond("a subquery compared")
-        if any(inner.args.get(key) for key in plain) or len(inner.expressions) != 1:
-            raise Beyond("a subquery compared")
-        call = inner.expressions[0].unalias()
-        if function_name(call) not in ("max", "min") or field_of(call.expressions[0]) != outer:
-            raise Beyond("a subquery compared")
-        joins = Joins()
-        if sources(inner, self.catalog, joins) or [each.name for each in joins.tables] != [outer.table.name]:
-            raise Beyond("a subquery over another table")
-        where = inner.args.get("where")
-        groups = groups_of(where.this, self._subquery) if where is not None else []
-        _refuse_text_order(outer.column.is_date, outer.column)
-        return Item(outer.table.name, outer.column.name), function_name(call) == "max", groups
-
-    def _with_extreme(self, sketch: Sketch, item: Item, greatest: bool, inner: Groups) -> Sketch:
-        if (
-            set(inner) != set(sketch.filters)
-            or sketch.group
-            or sketch.order
-            or sketch.limit is not None
-            or sketch.offset
-        ):
-            raise Beyond("an extreme of other rows")
-        if sketch.distinct or any(each.aggregate for each in sketch.select) or sketch.share:
-            raise Beyond("an extreme under an aggregate")
-        return replace(sketch, order=((item, greatest),), limit=1)
 
     def _subquery(self, left: exp.Expr, query: exp.Expr) -> Groups:
         groups = far_groups(left, query, self.catalog, self.joins, self._subquery)
@@ -160,17 +147,17 @@ class _Reader:
 
     # --- what is shown ------------------------------------------------------------------------------
 
-    def _select(self) -> tuple[list[Item], Groups, bool]:
+    def _select(self) -> tuple[list[Item], Groups, Share | None]:
         items: list[Item] = []
         share: Groups = []
-        is_fraction = False
+        whole = None
         for position, projection in enumerate(self.tree.expressions):
             node = bare(projection.unalias())
             found = share_of(node)
             if found is not None:
                 if share or position != len(self.tree.expressions) - 1:
                     raise Beyond("a share among others")
-                share, is_fraction = groups_of(found.condition, self._subquery), found.is_fraction
+                share, whole = groups_of(found.condition, self._subquery), found
                 if not share:
                     raise Beyond("a share of everything")
             elif isinstance(node, exp.Star):
@@ -181,7 +168,18 @@ class _Reader:
                 items.append(self._item(node))
         if share and any(item.aggregate for item in items):
             raise Beyond("a share beside an aggregate")
-        return items, share, is_fraction
+        if share and self.over:
+            raise Beyond("a share of groups")
+        return items, share, whole
+
+    def _amount(self, share: Share | None) -> Item | None:
+        """What a share is a part of, None for rows."""
+        if share is None or share.amount is None:
+            return None
+        item = self._plain(share.amount)
+        if item.table != self.root.name or not self._column_of(item).is_number:
+            raise Beyond("an amount of other rows")
+        return item
 
     def _item(self, node: exp.Expr) -> Item:
         node = bare(node)
@@ -197,6 +195,9 @@ class _Reader:
         aggregate = name if name in ("min", "max") else ""
         if isinstance(node, exp.Sum | exp.Avg):
             aggregate = "sum" if isinstance(node, exp.Sum) else "avg"
+        spanned = range_of(node)
+        if spanned is not None:
+            return spanned
         if aggregate:
             inner = node.expressions[0] if name else node.this
             if isinstance(inner, exp.Distinct) or (name and len(node.expressions) != 1):
@@ -207,7 +208,7 @@ class _Reader:
                 return replace(plain, aggregate=_named(aggregate))
             if aggregate in ("sum", "avg") and (plain.part or not column.is_number):
                 raise Beyond("a sum of what is no number")
-            _refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
+            refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
             return replace(plain, aggregate=_named(aggregate))
         return self._plain(node)
 
@@ -289,12 +290,19 @@ class _Reader:
             found.append((self._item(left), op, value_of(right)))
         return tuple(found)
 
-    def _order(self, filters: Groups) -> tuple[tuple[Item, bool], ...]:
+    def _ordering(self, ranking: Ranking | None) -> list[exp.Expr]:
+        """What rows are ordered by; those of a ranking by what ranks them, whatever order they are shown in."""
         order = self.tree.args.get("order")
-        if order is None:
-            return ()
+        if ranking is None:
+            return list(order.expressions) if order is not None else []
+        is_cut = self.tree.args.get("limit") is not None and not is_own_limit(self.tree)
+        if is_cut or any(self.tree.args.get(key) for key in ("offset", "distinct")):
+            raise Beyond("ranked rows that are cut")
+        return [ranking.order]
+
+    def _order(self, ordering: list[exp.Expr], filters: Groups) -> tuple[tuple[Item, bool], ...]:
         found = []
-        for each in order.expressions:
+        for each in ordering:
             node = self._output(self._by_position(each.this))
             item = self._item(node)
             descending = bool(each.args.get("desc"))
@@ -304,7 +312,7 @@ class _Reader:
                     nullable.append(self._column_of(replace(item, column=item.since, since="")))
                 column = self._column_of(item)
                 is_raw = isinstance(node, exp.Column)
-                _refuse_text_order(column.is_date and not item.part and not item.since and is_raw, column)
+                refuse_text_order(column.is_date and not item.part and not item.since and is_raw, column)
                 is_first = bool(each.args.get("nulls_first"))
                 says = bool(each.meta.get("says_nulls"))
                 has_nulls = any(
@@ -387,8 +395,3 @@ def _one_value_each(first: Groups, second: Groups) -> bool:
 def _named(aggregate: str) -> Aggregate:
     names: dict[str, Aggregate] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
     return names[aggregate]
-
-
-def _refuse_text_order(is_date: bool, column: Column) -> None:
-    if is_date and column.profile.date_formats and not sorts_as_text(column):
-        raise Beyond("dates ordered as text")

@@ -1,4 +1,4 @@
-"""Recognises a share: the part of the rows that satisfy a condition, as a percentage or a fraction."""
+"""Recognises a share: the part of the rows, or of an amount, that satisfies a condition; percentage or fraction."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from sqlrag_dspy.sql.kinds import field_of, kind_of
 
 @dataclass(frozen=True)
 class Share:
-    """The condition that is counted; `is_fraction` when the whole is 1 rather than 100."""
+    """The condition that is counted; `is_fraction` when the whole is 1 rather than 100.
+
+    `amount` is what is added up on both sides; None when rows are counted.
+    """
 
     condition: exp.Expr
     is_fraction: bool
+    amount: exp.Expr | None = None
 
 
 def share_of(node: exp.Expr) -> Share | None:
@@ -24,12 +28,18 @@ def share_of(node: exp.Expr) -> Share | None:
     above, below = _factors(node)
     factor, is_real = 1.0, False
     conditions: list[tuple[exp.Expr, float]] = []
+    parts: list[tuple[exp.Expr, exp.Expr]] = []
+    sums: list[exp.Expr] = []
     averaged = counted = 0
     for each in above:
         digits = number(each)
         if digits is not None:
             factor *= float(digits)
             is_real = is_real or "." in digits
+            continue
+        part = _summed(each)
+        if part is not None:
+            parts.append(part)
             continue
         found = _counted(each)
         if found is None:
@@ -43,8 +53,17 @@ def share_of(node: exp.Expr) -> Share | None:
             is_real = is_real or "." in digits
         elif isinstance(each, exp.Count) and isinstance(each.this, exp.Star | exp.Literal):
             counted += 1
+        elif isinstance(each, exp.Sum) and field_of(each.this) is not None:
+            sums.append(bare(each.this))
         else:
             return None
+    if parts or sums:
+        is_one = len(parts) == len(sums) == 1 and not (conditions or averaged or counted)
+        if not is_one or field_of(parts[0][1]) != field_of(sums[0]):
+            return None
+        if not (is_real or _is_real(node) or kind_of(sums[0]) == "number") or factor not in (1.0, 100.0):
+            return None
+        return Share(parts[0][0], factor == 1.0, sums[0])
     if len(conditions) != 1 or averaged + counted != 1:
         return None
     # whole numbers divided by whole numbers are cut in SQLite, which is no share
@@ -73,6 +92,35 @@ def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     if isinstance(node, exp.Nullif) and number(node.expression) == "0":
         return _factors(node.this)
     return [node], []
+
+
+def _summed(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """The condition and the column of SUM(CASE … THEN column END) or SUM(column) FILTER (WHERE …)."""
+    node = bare(node)
+    if isinstance(node, exp.Coalesce) and [number(each) for each in node.expressions] == ["0"]:
+        node = bare(node.this)
+    if isinstance(node, exp.Filter):
+        added = node.this
+        is_column = isinstance(added, exp.Sum) and field_of(added.this) is not None
+        return (node.expression.this, bare(added.this)) if is_column else None
+    inner = bare(node.this) if isinstance(node, exp.Sum) else None
+    if not isinstance(inner, exp.Case | exp.If):
+        return None
+    branch = _branch(inner)
+    if branch is None or field_of(branch[1]) is None:
+        return None
+    is_nothing = branch[2] is None or isinstance(branch[2], exp.Null) or number(branch[2]) == "0"
+    return (branch[0], bare(branch[1])) if is_nothing else None
+
+
+def _branch(node: exp.Case | exp.If) -> tuple[exp.Expr, exp.Expr, exp.Expr | None] | None:
+    """The condition, the value where it holds and the other one of a CASE of one branch."""
+    if isinstance(node, exp.If):
+        return (node.this, node.args["true"], node.args.get("false")) if node.args.get("true") else None
+    branches = node.args.get("ifs") or []
+    if node.this is not None or len(branches) != 1:
+        return None
+    return branches[0].this, branches[0].args["true"], node.args.get("default")
 
 
 def _counted(node: exp.Expr) -> tuple[exp.Expr, float] | None:
@@ -108,14 +156,11 @@ def _is_flag(inner: exp.Expr, aggregate: exp.Expr) -> bool:
 
 
 def _case(node: exp.Case | exp.If, *, needs_else: bool) -> tuple[exp.Expr, float] | None:
-    if isinstance(node, exp.If):
-        condition, then, other = node.this, node.args.get("true"), node.args.get("false")
-    else:
-        branches = node.args.get("ifs") or []
-        if node.this is not None or len(branches) != 1:
-            return None
-        condition, then, other = branches[0].this, branches[0].args.get("true"), node.args.get("default")
-    weight = number(then) if then is not None else None
+    branch = _branch(node)
+    if branch is None:
+        return None
+    condition, then, other = branch
+    weight = number(then)
     rest = number(other) if other is not None else ("" if not needs_else else None)
     if weight is None or rest is None or (rest and float(rest) != 0):
         return None

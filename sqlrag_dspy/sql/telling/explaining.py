@@ -58,7 +58,8 @@ class _Sentence:
         sketch = self.sketch
         said = self._subject()
         if sketch.group:
-            said += f" by {_listed([self._item(each) for each in sketch.group])}"
+            joint = "over groups by" if sketch.over == "avg" else "by"
+            said += f" {joint} {_listed([self._item(each) for each in sketch.group])}"
         if sketch.filters:
             said += f" {'among those ' if sketch.share else ''}where {self._groups(sketch.filters)}"
         if sketch.without is not None:
@@ -87,7 +88,12 @@ class _Sentence:
         sketch = self.sketch
         if sketch.share:
             whole = "fraction" if sketch.is_fraction else "percentage"
-            return f"{whole} of {self.table} where {self._groups(sketch.share)}"
+            amount = self._item(sketch.share_of) + " of " if sketch.share_of is not None else ""
+            return f"{whole} of {amount}{self.table} where {self._groups(sketch.share)}"
+        if sketch.over == "count":
+            return f"counts groups of {self.table}"
+        if sketch.over:
+            return f"mean of {self._item(sketch.select[0])}"
         shown = [each for each in sketch.select if each not in sketch.group or not self._has_aggregate()]
         counts = [each for each in shown if each.aggregate == "count" and each.column is None]
         if len(shown) == 1 and counts:
@@ -128,6 +134,8 @@ class _Sentence:
         table = self.catalog.table(item.table)
         column = table.column(item.column) if table is not None else None
         is_date = column is not None and column.is_date and not item.since
+        if item.aggregate == "range":
+            return f"{'days' if is_date else 'difference'} between the ends of {name}"
         words = {**_AGGREGATES, **_DATES} if is_date else _AGGREGATES
         return f"{words[item.aggregate]} {name}"
 
@@ -138,6 +146,9 @@ class _Sentence:
         if sketch.order:
             keys = [f"{self._item(item)}{' descending' if down else ''}" for item, down in sketch.order]
             said = f", ordered by {_listed(keys)}"
+        if sketch.each:
+            within = _listed([self._item(each) for each in sketch.each])
+            return f"{said}, first {limit if limit != 1 else 'only'} of each {within}"
         if sketch.offset and limit == 1:
             said += f", number {sketch.offset + 1} only"
         elif limit is not None:

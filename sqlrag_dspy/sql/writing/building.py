@@ -1,4 +1,4 @@
-"""Sketches and key filters to SQL, as expressions and never by joining strings.
+"""Sketches to SQL, as expressions and never by joining strings.
 
 What another table must show is joined along foreign keys; what it must only satisfy becomes a condition on
 keys, so that it multiplies no rows. The result is DuckDB SQL, still to be checked like any other.
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.allowed import refuse_unlisted
-from sqlrag_dspy.sql.checking.grammar import literal, parse, render
+from sqlrag_dspy.sql.checking.grammar import literal, render
 from sqlrag_dspy.sql.dialect.dates import call, sorts_as_text
 from sqlrag_dspy.sql.joins import Hop, connect
+from sqlrag_dspy.sql.writing.firsts import first_of_each
 from sqlrag_dspy.sql.writing.predicates import (
     Qualify,
     all_of,
@@ -26,6 +26,7 @@ from sqlrag_dspy.sql.writing.predicates import (
     predicate,
     value_for,
 )
+from sqlrag_dspy.sql.writing.wholes import over_groups, part_of_whole, range_of
 from sqlrag_dspy.types import Absence, Catalog, Item, Predicate, Sketch, Table
 
 Filters = Sequence[Sequence[Predicate]]
@@ -45,41 +46,8 @@ def write(sketch: Sketch, catalog: Catalog) -> str:
     return render(Writer(sketch, catalog).query())
 
 
-def keys_query(table: str, filters: Filters, catalog: Catalog) -> str:
-    """SELECT of the key columns of the rows of `table` that pass `filters`, alternatives as in Sketch.filters."""
-    found = find_table(catalog, table)
-    items = tuple(Item(found.name, name) for name in found.key)
-    return write(Sketch(found.name, items, filters=tuple(tuple(each) for each in filters)), catalog)
-
-
-def keys_where(table: str, where: str, catalog: Catalog) -> str:
-    """SELECT of the key columns of the rows of `table` for which the SQL condition `where` holds.
-
-    The condition is parsed by itself and must be one condition: no ORDER BY, LIMIT or second query after it.
-    Its dialect is left as it is, since the result is still to be checked.
-    """
-    found = find_table(catalog, table)
-    if not where.strip():
-        raise SqlRejected("the condition is empty; write one such as status = 'open'")
-    try:
-        tree = parse(f"SELECT 1 WHERE {where}", brackets=catalog.dialect == "sqlite")
-    except RecursionError as error:
-        raise SqlRejected("the condition is nested too deeply; use IN (…) or fewer brackets") from error
-    said = {key for key, value in tree.args.items() if value} - {"expressions", "where"}
-    if not isinstance(tree, exp.Select) or said or len(tree.expressions) != 1:
-        raise SqlRejected(
-            "write a single condition, such as status = 'open' AND year > 2020, and nothing after it"
-        )
-    refuse_unlisted(tree)
-    query = exp.Select(
-        expressions=[exp.column(exp.to_identifier(name, quoted=True)) for name in found.key],
-        from_=exp.From(this=_table(found.name)),
-        where=tree.args["where"],
-    )
-    return render(query)
-
-
-def _table(name: str) -> exp.Table:
+def source(name: str) -> exp.Table:
+    """A table as a source of rows."""
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
@@ -99,7 +67,7 @@ class Writer:
     def _items(self) -> list[Item]:
         sketch = self.sketch
         having = [item for item, _, _ in sketch.having]
-        return [*sketch.select, *sketch.group, *having, *(item for item, _ in sketch.order)]
+        return [*sketch.select, *sketch.group, *sketch.each, *having, *(item for item, _ in sketch.order)]
 
     def _join(self, name: str) -> None:
         if name in self.joined:
@@ -117,7 +85,7 @@ class Writer:
         sketch = self.sketch
         if not sketch.select and not sketch.share:
             raise SqlRejected("the sketch selects nothing; name a column or an aggregate")
-        query = exp.Select(from_=exp.From(this=_table(self.root.name)))
+        query = exp.Select(from_=exp.From(this=source(self.root.name)))
         if self.hops:
             query.set("joins", [self._on(hop) for hop in self.hops])
         absent = [self._absent(sketch.without)] if sketch.without is not None else []
@@ -132,7 +100,7 @@ class Writer:
         if sketch.share:
             heading = exp.to_identifier("share" if sketch.is_fraction else "percent", quoted=True)
             shown.append(exp.Alias(this=self._share(), alias=heading))
-        query.set("expressions", shown)
+        query.set("expressions", shown if sketch.over != "count" else [literal(1)])
         if sketch.distinct:
             query.set("distinct", exp.Distinct())
         if sketch.group:
@@ -140,6 +108,15 @@ class Writer:
         having = all_of([self._having(*each) for each in sketch.having])
         if having is not None:
             query.set("having", exp.Having(this=having))
+        if sketch.over:
+            return self._over(query, shown)
+        if sketch.each:
+            return first_of_each(
+                query,
+                [self._plain(item) for item in sketch.each],
+                [self._ordered(item, descending) for item, descending in sketch.order],
+                sketch.limit or 1,
+            )
         if sketch.order:
             order = [self._ordered(item, descending) for item, descending in sketch.order]
             query.set("order", exp.Order(expressions=order))
@@ -149,12 +126,22 @@ class Writer:
             query.set("offset", exp.Offset(expression=literal(max(int(sketch.offset), 0))))
         return query
 
+    def _over(self, groups: exp.Select, shown: Sequence[exp.Expr]) -> exp.Select:
+        """The number of groups, or the mean of the one number that is shown of each."""
+        if not self.sketch.group or self.sketch.limit is not None or self.sketch.each:
+            raise SqlRejected("only groups that are all kept can be counted or averaged")
+        if self.sketch.over == "count":
+            return over_groups(groups, None)
+        if len(shown) != 1 or not isinstance(shown[0], exp.Alias):
+            raise SqlRejected("the mean over groups is that of one aggregate of each")
+        return over_groups(groups, shown[0].alias)
+
     def _on(self, hop: Hop) -> exp.Join:
         pairs = [
             exp.EQ(this=self._column(hop.left, left), expression=self._column(hop.right, right))
             for left, right in zip(hop.left_columns, hop.right_columns)
         ]
-        return exp.Join(this=_table(hop.right), on=all_of(pairs))
+        return exp.Join(this=source(hop.right), on=all_of(pairs))
 
     def _column(self, table: str, name: str) -> exp.Column:
         qualifier = exp.to_identifier(table, quoted=True) if self.hops else None
@@ -203,6 +190,8 @@ class Writer:
             return (exp.Sum if item.aggregate == "sum" else exp.Avg)(this=node)
         table = find_table(self.catalog, item.table)
         column = find_column(table, item.column or "")
+        if item.aggregate == "range":
+            return range_of(node, None if item.part or item.since else column)
         if (
             not item.part
             and not item.since
@@ -274,12 +263,11 @@ class Writer:
 
     def _share(self) -> exp.Expr:
         wanted = all_of(self._conditions(self.sketch.share)) or exp.true()
-        table = self.root
-        counted = self._count_rows(table)
-        part = exp.Filter(this=counted, expression=exp.Where(this=wanted))
-        whole = exp.Nullif(this=self._count_rows(table), expression=literal(0))
-        factor = 1.0 if self.sketch.is_fraction else 100.0
-        return exp.Div(this=exp.Mul(this=literal(factor), expression=part), expression=whole)
+        amount = self.sketch.share_of
+        if amount is not None and (amount.table != self.root.name or self._is_multiplied(self.root.name)):
+            raise SqlRejected(f"amounts of {amount.table} would be added up several times here")
+        whole = self._count_rows(self.root) if amount is None else exp.Sum(this=self._plain(amount))
+        return part_of_whole(whole, wanted, is_fraction=self.sketch.is_fraction)
 
     # --- conditions ---------------------------------------------------------------------------------
 
@@ -326,14 +314,14 @@ class Writer:
             qualifier = exp.to_identifier(table, quoted=True)
             return exp.Column(this=exp.to_identifier(column, quoted=True), table=qualifier)
 
-        query = exp.Select(from_=exp.From(this=_table(first.right)))
+        query = exp.Select(from_=exp.From(this=source(first.right)))
         joins = []
         for hop in rest:
             pairs = [
                 exp.EQ(this=inner(hop.left, left), expression=inner(hop.right, right))
                 for left, right in zip(hop.left_columns, hop.right_columns)
             ]
-            joins.append(exp.Join(this=_table(hop.right), on=all_of(pairs)))
+            joins.append(exp.Join(this=source(hop.right), on=all_of(pairs)))
         if joins:
             query.set("joins", joins)
         terms = [any_of([self._near(each, inner) for each in group]) for group in groups]
@@ -375,7 +363,7 @@ class Writer:
         terms = [any_of([self._near(each, inner) for each in group]) for group in (*absence.filters, keyed)]
         query = exp.Select(
             expressions=[exp.Column(this=name)],
-            from_=exp.From(this=_table(table.name)),
+            from_=exp.From(this=source(table.name)),
             where=exp.Where(this=all_of(terms)),
         )
         outer = self._column(table.name, column.name)
