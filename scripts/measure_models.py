@@ -85,7 +85,7 @@ def ask(task: str, label: Label, database: Database, examples: Examples | None) 
         rows = database.run(database.check(bare(text)))
     except SqlRagError as error:
         return {**found, "refused": str(error)[:200]}
-    ordered = "order by" in (label.sql or "").casefold()
+    ordered = gold.is_ordered(label.sql or "")
     right = metrics.rows_match(gold.rows(label, path_of(database)), rows.values, is_ordered=ordered)
     return {**found, "valid": True, "right": right}
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlrag_dspy.learn.metrics import plain
 from sqlrag_dspy.program.sketching.homing import at_home
 from sqlrag_dspy.program.sketching.skeleton import SHARING, Skeleton
-from sqlrag_dspy.types import Catalog, Item, Link, Links, Predicate, Sketch, Table
+from sqlrag_dspy.types import Catalog, Item, Link, Links, Predicate, Sketch
 
 
 def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Skeleton | None:
@@ -23,17 +23,27 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     if len(sketch.order) > 1 or len(sketch.having) > 1 or not _is_sayable(sketch, measures):
         return None
     ordering = [item for item, _ in sketch.order if item.aggregate]
-    asked = measures or ordering or [item for item, _, _ in sketch.having if item.aggregate]
+    together = _has_both(sketch)
+    bounded = [] if together else [item for item, _, _ in sketch.having if item.aggregate]
+    asked = measures or ordering or bounded
     aggregate = "none"
     if sketch.share:
         aggregate = "fraction" if sketch.is_fraction else "share"
+        aggregate += "+sum" if sketch.share_of is not None else ""
     elif asked:
         aggregate = "+".join(item.aggregate for item in asked)
+    if sketch.each:
+        bare = [item for item in bare if item not in sketch.each]
+        sketch = replace(sketch, group=tuple(item for item in sketch.group if item not in sketch.each))
+        if len(sketch.each) > 1 or sketch.limit is None or (measures and not sketch.group):
+            return None
     groups = len(sketch.group)
     if groups > 2:
         return None
     if sketch.share:
         show = "group+measure" if groups else "measure"
+    elif sketch.over:
+        show = "groups" if sketch.over == "count" else "mean"
     elif groups:
         if [_bare(i) for i in bare] not in (
             [_bare(i) for i in sketch.group],
@@ -71,13 +81,15 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         return None
     limit = "none" if sketch.limit is None else "one" if sketch.limit == 1 else "k"
     limit = "nth" if sketch.offset else limit
+    if sketch.each:
+        limit = "each" if limit == "one" else "each k"
     return Skeleton(
         aggregate=aggregate,
         groups=str(groups),
         show=show,
         order=order,
         limit=limit,
-        having=_having(sketch, asked),
+        having="both" if together else _having(sketch, asked),
         distinct="yes" if sketch.distinct else "no",
         without=without,
     )
@@ -90,7 +102,7 @@ def _is_sayable(sketch: Sketch, measures: Sequence[Item]) -> bool:
     if len(columns) > 1 or len(measures) > 3:
         return False
     ordering = [item for item, _ in sketch.order if item.aggregate]
-    bounded = [item for item, _, _ in sketch.having if item.aggregate]
+    bounded = [] if _has_both(sketch) else [item for item, _, _ in sketch.having if item.aggregate]
     if len(measures) > 1 and (ordering or bounded):
         return False
     shown = [*measures, *ordering]
@@ -99,6 +111,20 @@ def _is_sayable(sketch: Sketch, measures: Sequence[Item]) -> bool:
     return all(
         item in shown or not shown or (item.aggregate, item.column) == ("count", None) for item in bounded
     )
+
+
+def _has_both(sketch: Sketch) -> bool:
+    """Whether the groups are bounded to those that have every value which the filters name of a column."""
+    if len(sketch.having) != 1 or sketch.having[0][0].aggregate != "count_distinct":
+        return False
+    item, op, value = sketch.having[0]
+    named = [
+        p
+        for alternatives in sketch.filters
+        for p in alternatives
+        if len(alternatives) == 1 and p.op == "in" and (p.table, p.column) == (item.table, item.column)
+    ]
+    return op == "=" and any(isinstance(p.value, tuple) and len(p.value) == value for p in named)
 
 
 def _having(sketch: Sketch, asked: Sequence[Item]) -> str:
@@ -112,50 +138,6 @@ def _having(sketch: Sketch, asked: Sequence[Item]) -> str:
 
 def _bare(item: Item) -> tuple[str, str, str, str]:
     return (item.table, item.column or "", item.part, item.since)
-
-
-def grouped_by_row(sketch: Sketch, catalog: Catalog) -> Sketch:
-    """The sketch with groups of a table's rows ("GROUP BY customers.id", its name shown) told by what is shown."""
-    groups = list(sketch.group)
-    for table in catalog.tables:
-        plain = [item for item in groups if item.table == table.name and not item.part]
-        named = {item.column for item in plain}
-        shown = [
-            item
-            for item in dict.fromkeys(sketch.select)
-            if item.table == table.name and item.column and not item.aggregate and not item.part
-        ]
-        if not plain or not shown or not any({*key} <= named for key in _keys(table)):
-            continue
-        groups = [item for item in groups if item not in plain or item in shown]
-        groups += [item for item in shown if item not in groups]
-    return replace(sketch, group=tuple(groups))
-
-
-def listed_by_row(sketch: Sketch, catalog: Catalog) -> Sketch:
-    """A distinct list of another table's names, told as a list of that table's rows ("who ordered in May")."""
-    from sqlrag_dspy.program.database import display_column
-
-    homes = {item.table for item in sketch.select}
-    table = catalog.table(homes.pop()) if len(homes) == 1 else None
-    if table is None or table.name == sketch.table or not sketch.distinct or sketch.share or sketch.without:
-        return sketch
-    if any(item.aggregate or item.part for item in sketch.select) or sketch.group or sketch.limit is not None:
-        return sketch
-    display = display_column(table)
-    is_named = any((item.column,) in _keys(table) for item in sketch.select) and display.name in {
-        item.column for item in sketch.select
-    }
-    is_met = any(p.table == sketch.table for group in sketch.filters for p in group)
-    if not is_named or not is_met:
-        return sketch
-    return replace(sketch, table=table.name, distinct=False)
-
-
-def _keys(table: Table) -> list[tuple[str, ...]]:
-    """The columns of a table that no two of its rows share, together or alone."""
-    alone = [(c.name,) for c in table.columns if 0 < table.rows <= c.profile.distinct]
-    return [table.key, *alone]
 
 
 def roles_of(sketch: Sketch, links: Links, catalog: Catalog | None = None) -> dict[int, str]:
@@ -220,6 +202,8 @@ def _table_role(link: Link, sketch: Sketch, catalog: Catalog) -> str:
     table = catalog.table(link.table or "")
     if table is None:
         return "ignore"
+    if any(i.table == table.name and i.column == display_column(table).name for i in sketch.each):
+        return "each"
     if any(i.table == table.name and i.column == display_column(table).name for i in sketch.group):
         return "group" if table.name != sketch.table else "subject"
     return "subject" if table.name == sketch.table else "ignore"
@@ -250,6 +234,8 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
             weekdays = [p for alternatives in sketch.filters for p in alternatives if p.part == "weekday"]
             return "filter" if any(_names(link, p) for p in weekdays) else "ignore"
         parts = ("month", "year_month") if link.grain == "month" else (link.grain,)
+        if any(_same(link, item) and item.part in parts for item in sketch.each):
+            return "each"
         if any(_same(link, item) and item.part in parts for item in sketch.group):
             return "group"
         return "select" if any(_same(link, i) and i.part in parts for i in sketch.select) else "ignore"
@@ -261,9 +247,15 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
 def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     """A column's role; where it plays several, the adjective ("longest") takes the order, the noun the rest."""
     played: list[str] = []
+    if any(_same(link, item) and item.part in ("", "day") for item in sketch.each):
+        return "each"
     if any(_same(link, item) and item.part in ("", "day") for item in sketch.group):
         played.append("group")
-    aggregated = [*sketch.select, *(i for i, _ in sketch.order), *(i for i, _, _ in sketch.having)]
+    aggregated = [*sketch.select, *(i for i, _ in sketch.order)]
+    if not _has_both(sketch):
+        aggregated += [i for i, _, _ in sketch.having]
+    if sketch.share_of is not None:
+        aggregated.append(replace(sketch.share_of, aggregate="sum"))
     rivals = [k for k in links.others if k.kind == "column" and (k.start, k.end) == (link.start, link.end)]
     if any(_same(each, item) for item in aggregated if item.aggregate for each in (link, *rivals)):
         played.append("measure")

@@ -58,7 +58,7 @@ def judge(label: Label, answer: Answer, database: Database) -> Judged:
         failure["route"] = [label.route, answer.route if answered else "needs_model"]
     if label.route == "sql":
         expected = gold.rows(label, path_of(database))
-        ordered = "order by" in (label.sql or "").casefold()
+        ordered = gold.is_ordered(label.sql or "")
         right = (
             answer.route == "sql"
             and answered

@@ -14,9 +14,10 @@ from dspy.teleprompt import Teleprompter
 
 from sqlrag_dspy.errors import LabelError, SqlRagError
 from sqlrag_dspy.learn import gold, metrics
-from sqlrag_dspy.learn.align import grouped_by_row, listed_by_row, roles_of, skeleton_of
+from sqlrag_dspy.learn.align import roles_of, skeleton_of
 from sqlrag_dspy.learn.cases import Case, cases_of
 from sqlrag_dspy.learn.databases import path_of
+from sqlrag_dspy.learn.equivalents import told_by_row
 from sqlrag_dspy.learn.linear import FOLDS, folds_of, known_words, logistic, matrix, prune, vocabulary_of
 from sqlrag_dspy.learn.synthesize import Made
 from sqlrag_dspy.link.glossary import load
@@ -90,7 +91,7 @@ def align(cases: Sequence[Case]) -> list[Aligned]:
 def align_sketch(case: Case, sketch: Sketch, purpose: str) -> Aligned:
     """One case laid over the sketch it stands for."""
     catalog = case.database.catalog
-    sketch = listed_by_row(grouped_by_row(sketch, catalog), catalog)
+    sketch = told_by_row(sketch, case.links, catalog)
     roles = roles_of(sketch, case.links, catalog if purpose == "sql" else None)
     skeleton = None
     table = catalog.table(sketch.table)
@@ -266,7 +267,7 @@ def is_right(case: Case, sketch: Sketch | None) -> bool:
     except SqlRagError:
         return False
     expected = gold.rows(case.example.gold, path_of(database))
-    return metrics.rows_match(expected, found.values, is_ordered="order by" in case.example.sql.casefold())
+    return metrics.rows_match(expected, found.values, is_ordered=gold.is_ordered(case.example.sql))
 
 
 def fit_confidence(sketcher: Sketcher, outcomes: Sequence[Outcome], seed: int) -> None:

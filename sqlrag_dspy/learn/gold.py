@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
@@ -35,6 +36,18 @@ def rows(label: Label, path: Path) -> tuple[tuple[Any, ...], ...]:
         return _run(str(path), label.sql or "SELECT 1 WHERE 0")
     except _FAILURES as error:
         raise LabelError(f"label {label.id}: the gold query fails ({error}); correct it") from error
+
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_INSIDE = re.compile(r"\([^()]*\)")
+
+
+def is_ordered(query: str) -> bool:
+    """Whether the rows of a query come in an order: that of a subquery, or a window's, is not theirs."""
+    text, before = _QUOTED.sub("", query), ""
+    while text != before:
+        before, text = text, _INSIDE.sub(" ", text)
+    return bool(re.search(r"\border\s+by\b", text, re.IGNORECASE))
 
 
 def allowed(label: Label, path: Path, key: Sequence[str]) -> frozenset[Any]:

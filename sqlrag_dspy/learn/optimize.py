@@ -33,7 +33,7 @@ def right(program: SqlRag) -> Callable[..., Any]:
         if good and example.route == "sql":
             database = program.bound(example.database)
             expected = gold.rows(example.gold, path_of(database))
-            ordered = "order by" in example.sql.casefold()
+            ordered = gold.is_ordered(example.sql)
             good = metrics.rows_match(expected, prediction.rows, is_ordered=ordered)
         elif good and example.route in ("vector", "hybrid"):
             found = [document["key"] for document in prediction.documents]

@@ -30,6 +30,8 @@ class Pattern:
     show: str = ""
     order: str = "none"
     limit: str = "none"
+    each: str = ""
+    """What a limit "each" or "each k" holds within: "text" for a column or table, said as {each}, or a date part."""
     having: str = "no"
     distinct: str = "no"
     half: int = 1

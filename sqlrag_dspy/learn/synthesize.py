@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlrag_dspy.learn.groupings import amount_of, both_of, each_of
 from sqlrag_dspy.learn.others import another, restrict_another
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces, read_patterns
 from sqlrag_dspy.learn.phrases import (
@@ -29,6 +30,7 @@ from sqlrag_dspy.learn.phrases import (
 )
 from sqlrag_dspy.learn.restrictions import a_word_of, lacking, may_lack, restrict
 from sqlrag_dspy.program.database import Database
+from sqlrag_dspy.program.sketching.skeleton import EACH, SHARES
 from sqlrag_dspy.types import Absence, Item, Part, Predicate, Sketch
 
 __all__ = ["Made", "Surfaces", "make", "read_patterns"]
@@ -96,7 +98,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     groups: list[Item] = []
     for place, group in enumerate(pattern.groups):
         if group == "text":
-            if {"v1", "v2"} <= slots and not groups:
+            if {"v1", "v2"} <= slots and not groups and pattern.having != "both":
                 column = compare(draw)
             elif "who" in slots and not groups:
                 column = person_of(draw)
@@ -118,33 +120,47 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             dated = next((c for c in table.columns if c.is_date), None)
             if dated is None:
                 return None
-            part: Part = "year_month" if group == "month" and rng.random() < 0.3 else group  # type: ignore[assignment]
+            is_whole = group == "month" and (pattern.show == "mean" or rng.random() < 0.3)
+            part: Part = "year_month" if is_whole else group  # type: ignore[assignment]
             groups.append(Item(table.name, dated.name, "", part))
+    each = each_of(draw, pattern, database.catalog)
+    if each is None:
+        return None
+    is_share = bool(SHARES & set(pattern.aggregate.split("+")))
+    amount = amount_of(draw) if is_share and "+sum" in pattern.aggregate else None
+    if "+sum" in pattern.aggregate and amount is None:
+        return None
     measure = _measure(draw, pattern)
     if measure is False:
         return None
-    if pattern.aggregate in ("share", "fraction") and not ask_share(draw):
+    if is_share and not ask_share(draw):
         return None
     order = _order(draw, pattern, groups, measure if isinstance(measure, Item) else None)
     if order is None:
         return None
     shown = _shown(draw, pattern, groups, measure if isinstance(measure, Item) else None, database)
-    if shown is None:
+    if shown is None or set(each) & {*shown, *groups}:
         return None
     order_items = order
     if pattern.order.endswith(":shown"):
         order_items = ((shown[0], pattern.order.startswith("desc")),)
     limit, offset = None, 0
+    cut = EACH.get(pattern.limit, pattern.limit)
     if pattern.limit == "nth":
         limit, offset = 1, rng.choice([1, 1, 1, 2]) if "nth" in slots else 1
         draw.said["nth"] = rng.choice(PLACES[lang][offset - 1])
-    elif pattern.limit == "one":
+    elif cut == "one":
         limit = 1
-    elif pattern.limit == "k":
+    elif cut == "k":
         limit = rng.choice([2, 3, 3, 4, 5, 5, 7, 10, 10, 20])
         draw.said["limit"] = spell(limit, lang, rng)
     having: tuple[tuple[Item, str, Any], ...] = ()
-    if pattern.having == "yes":
+    if pattern.having == "both":
+        together = both_of(draw, pattern)
+        if together is None:
+            return None
+        having = (together,)
+    elif pattern.having == "yes":
         subject = measure if isinstance(measure, Item) else Item(table.name, None, "count")
         number = rng.choice([2, 3, 4, 5, 10]) if "having" in slots else _threshold(draw, subject)
         text, op = rng.choice(COMPARATORS[lang])
@@ -202,17 +218,22 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
         lang,
         Sketch(
             table=table.name,
-            select=tuple(shown),
+            select=(*each, *shown),
             distinct=pattern.distinct == "yes",
             filters=tuple(draw.filters),
             without=without,
             share=tuple(draw.share),
-            is_fraction=pattern.aggregate == "fraction",
-            group=() if pattern.aggregate == "none" and pattern.distinct == "yes" else tuple(groups),
+            is_fraction=pattern.aggregate.startswith("fraction"),
+            share_of=amount,
+            group=()
+            if pattern.aggregate == "none" and pattern.distinct == "yes"
+            else (*groups, *(each if groups else ())),
             having=having,
             order=order_items,
             limit=limit,
             offset=offset,
+            each=each,
+            over={"groups": "count", "mean": "avg"}.get(pattern.show, ""),  # type: ignore[arg-type]
         ),
     )
 
@@ -240,9 +261,9 @@ def _measure(draw: Draw, pattern: Pattern) -> Item | bool:
         return Item(table.name, column.name, "count_distinct")
     if pattern.span and pattern.aggregate != "none":
         return span_of(draw, pattern.aggregate) or False
-    if pattern.aggregate in ("sum", "avg", "min", "max"):
+    if pattern.aggregate in ("sum", "avg", "min", "max", "range"):
         sort = "date" if "date" in slots and "measure" not in slots else "number"
-        if pattern.aggregate in ("min", "max") and not slots & {
+        if pattern.aggregate in ("min", "max", "range") and not slots & {
             "measure",
             "number",
             "max",
@@ -298,11 +319,11 @@ def _shown(
     table, slots = draw.table, pattern.slots
     show = pattern.show or ("measure" if pattern.aggregate != "none" else "key")
     key = Item(table.name, database.display_column(table).name)
-    if pattern.aggregate in ("share", "fraction"):
+    if SHARES & set(pattern.aggregate.split("+")):
         return list(groups)
-    if show == "measure":
+    if show in ("measure", "mean"):
         return [measure] if measure is not None else None
-    if show == "group":
+    if show in ("group", "groups"):
         return list(groups)
     if show == "group+measure":
         return [*groups, measure] if measure is not None else None

@@ -49,3 +49,20 @@ def test_a_gold_query_that_does_not_run_is_named(path, sql):
         gold.rows(label(sql=sql), path)
     with pytest.raises(LabelError, match="label a-7: the gold filter fails"):
         gold.allowed(label(route="vector", table="t", filter_sql="c = 1"), path, ("b",))
+
+
+@pytest.mark.parametrize(
+    ("query", "ordered"),
+    [
+        ("SELECT a FROM t ORDER BY a", True),
+        ("SELECT a FROM (SELECT a FROM t ORDER BY f(a) LIMIT 3)", False),
+        (
+            "WITH t AS (SELECT a, RANK() OVER (PARTITION BY b ORDER BY (c)) AS p FROM u) SELECT a FROM t",
+            False,
+        ),
+        ("SELECT a FROM t WHERE b = 'order by (' AND \"order by\" = 1", False),
+        ("SELECT a FROM (SELECT a FROM t ORDER BY 1) order  BY f(a)", True),
+    ],
+)
+def test_rows_come_in_the_order_of_the_query_itself_alone(query, ordered):
+    assert gold.is_ordered(query) is ordered

@@ -118,6 +118,43 @@ def test_days_and_absences_are_said_and_meant(tmp_path):
         opened.close()
 
 
+WHOLES = [
+    Pattern(q="the {max} {row} of each {each}{filters}", lang="en", order="desc:column", limit="each", each="text"),
+    Pattern(q="the {limit} {max} {table} of every year", lang="en", order="desc:column", limit="each k", each="year"),
+    Pattern(
+        q="the {group} with the most {measure} in each {each}", lang="en", aggregate="sum", groups=("text",),
+        show="group", order="desc:measure", limit="each", each="text",
+    ),
+    Pattern(q="{groups} with both {v1} and {v2} {table}", lang="en", groups=("text",), show="group", having="both"),
+    Pattern(q="{groups} with {table} in {y1} and {y2}", lang="en", groups=("text",), show="group", having="both"),
+    Pattern(q="percent of the {measure} that is {share}", lang="en", aggregate="share+sum", show="measure"),
+    Pattern(q="fraction of the {measure} that is {share}", lang="en", aggregate="fraction+sum", show="measure"),
+    Pattern(q="from the {max} to the {min} {row}", lang="en", aggregate="range", show="measure"),
+    Pattern(q="days between the ends of the {table}", lang="en", aggregate="range", show="measure"),
+    Pattern(q="how many {groups} have {having} {table}", lang="en", aggregate="count", groups=("text",),
+            show="groups", having="yes"),
+    Pattern(q="{measure} of a {group} on average", lang="en", aggregate="sum", groups=("text",), show="mean"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", WHOLES, ids=lambda pattern: pattern.q)
+def test_questions_about_groups_as_wholes_are_read_as_they_were_made(pattern, tmp_path):
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "trainsets" / "tickets"
+    build(folder, tmp_path / "tickets.db")
+    opened = open_database(Settings(source=f"sqlite:///{tmp_path}/tickets.db", store=str(tmp_path / "store")))
+    year = Pattern(q=" in {year}", lang="en", kind="date", date="year")
+    try:
+        found = synthesize.make(opened, Surfaces.read(folder), [pattern], [year], 8, seed=2)
+        assert found
+        for m in found:
+            assert opened.run(opened.check(write(m.sketch, opened.catalog))) is not None
+            assert read(write(m.sketch, opened.catalog), opened.catalog) == m.sketch
+    finally:
+        opened.close()
+
+
 def test_the_same_seed_makes_the_same_questions(database):
     pattern = Pattern(q="{max} {table}", lang="en", order="desc:column", limit="one")
     assert made(database, pattern) == made(database, pattern)

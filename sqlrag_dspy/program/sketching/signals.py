@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, Skeleton
+from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, SHARES, Skeleton
 from sqlrag_dspy.program.sketching.unheard import missing_negations, negations_of
 from sqlrag_dspy.types import Links, Sketch
 
@@ -73,5 +73,5 @@ def oddities(
         "lists": float(skeleton.aggregate == "none"),
         "groups": float(skeleton.groups),
         "having": float(skeleton.having != "no"),
-        "share": float(skeleton.aggregate in ("share", "fraction")),
+        "share": float(bool(SHARES & set(skeleton.aggregate.split("+")))),
     }

@@ -18,9 +18,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "value": ("filter", "share", "ignore"),
     "date": ("filter", "share", "ignore"),
     "number": ("filter", "share", "limit", "having", "ignore"),
-    "column": ("select", "group", "measure", "order", "null", "not null", "share null", "ignore"),
-    "part": ("group", "select", "filter", "ignore"),
-    "table": ("subject", "group", "ignore"),
+    "column": ("select", "group", "each", "measure", "order", "null", "not null", "share null", "ignore"),
+    "part": ("group", "each", "select", "filter", "ignore"),
+    "table": ("subject", "group", "each", "ignore"),
 }
 """The roles that a link of each kind may take."""
 
@@ -44,8 +44,12 @@ SHARING = {"share null": "null", "share true": "true", "share false": "false"}
 """Roles of a column in what a share is taken of, to the restrictions that they stand for."""
 FLOOR = 1e-6
 
-AGGREGATES = frozenset({"sum", "avg", "min", "max", "count_distinct"})
+AGGREGATES = frozenset({"sum", "avg", "min", "max", "range", "count_distinct"})
 """Aggregates of a column. A skeleton's aggregate may be several, as "min+max"."""
+SHARES = frozenset({"share", "fraction"})
+"""Aggregates of a condition: the part of the rows, or as "share+sum" of an amount, that satisfies it."""
+EACH = {"each": "one", "each k": "k"}
+"""Limits that hold within each of something ("the newest of every section"), to those of all rows."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Skeleton:
     order: str = "none"
     limit: str = "none"
     having: str = "no"
+    """A bound on groups: "yes" of what is asked, "count" of their rows, "both" that they have all values named."""
     distinct: str = "no"
     without: str = "no"
     """Rows that nothing belongs to: "other" of another table, "own" of the same with the same value shown."""
@@ -87,7 +92,7 @@ def fill(
     if AGGREGATES & set(skeleton.aggregate.split("+")):
         permitted.add("measure")
         needed["measure"] = (1, 1)
-    if skeleton.aggregate in ("share", "fraction"):
+    if SHARES & set(skeleton.aggregate.split("+")):
         permitted |= {"share", *SHARING}
         needed["share"] = (1, 9)
     if skeleton.order.endswith("column"):
@@ -96,13 +101,16 @@ def fill(
     if "columns" in skeleton.show:
         permitted.add("select")
         needed["select"] = (1, 9)
-    if skeleton.limit == "k":
+    if skeleton.limit in EACH:
+        permitted.add("each")
+        needed["each"] = (1, 1)
+    if EACH.get(skeleton.limit, skeleton.limit) == "k":
         permitted.add("limit")
         needed["limit"] = (1, 1)
     if skeleton.limit == "nth":
         permitted.add("nth")
         needed["nth"] = (1, 1)
-    if skeleton.having != "no":
+    if skeleton.having in ("yes", "count"):
         permitted.add("having")
         needed["having"] = (1, 1)
     assigned: dict[int, str] = {}
@@ -123,7 +131,7 @@ def fill(
             rest = [r for r in roles[drop] if r in permitted and family(r) != role]
             assigned[drop] = max(rest, key=partial(log, drop)) if rest else "ignore"
             members.remove(drop)
-        if len(members) < least and _implied(role, links, assigned):
+        if len(members) < least and _implied(role, skeleton.having, links, assigned):
             continue
         while len(members) < least:  # too few: the one that gains most steps in
             spare = [
@@ -140,6 +148,8 @@ def fill(
             members.append(add)
         if len(members) < least:
             return None
+    if skeleton.having == "both" and compared(links, assigned) is None:
+        return None
     if skeleton.without == "own" and "filter" not in assigned.values():
         return None
     return assigned, sum(log(number, role) for number, role in assigned.items())
@@ -155,9 +165,9 @@ def _count(assigned: Mapping[int, str], role: str, family: Callable[[str], str])
     return sum(1 for r in assigned.values() if family(r) == role)
 
 
-def _implied(role: str, links: Links, assigned: Mapping[int, str]) -> bool:
+def _implied(role: str, having: str, links: Links, assigned: Mapping[int, str]) -> bool:
     """Whether a missing slot is understood: the group of two compared values is their column."""
-    return role == "group" and compared(links, assigned) is not None
+    return role == "group" and having != "both" and compared(links, assigned) is not None
 
 
 _PERIODS: dict[str, Part] = {"year": "year", "month": "year_month", "quarter": "quarter"}

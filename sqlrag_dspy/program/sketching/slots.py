@@ -11,7 +11,9 @@ from sqlrag_dspy.program.sketching.homing import at_home, measured_in
 from sqlrag_dspy.program.sketching.restricting import comparisons, predicates
 from sqlrag_dspy.program.sketching.skeleton import (
     AGGREGATES,
+    EACH,
     RESTRICTING,
+    SHARES,
     SHARING,
     Skeleton,
     compared,
@@ -77,7 +79,8 @@ def assemble(
         once = measured_in(by_role["measure"][0], links, set(), catalog, table)
         measured = [_item(once, table)] if once is not None else measured
     measures: list[Item] = []
-    for name in dict.fromkeys(aggregate.split("+")):  # skeletons of several counts are learned too
+    parts = dict.fromkeys(aggregate.split("+"))  # skeletons of several counts are learned too
+    for name in parts:
         if name == "count":
             measures.append(Item(table.name, None, "count"))
         elif name in AGGREGATES:
@@ -85,12 +88,23 @@ def assemble(
                 return None, assumptions
             column = _column(catalog, measured[0])
             is_amount = column is None or column.is_number or bool(measured[0].since)
-            if name in ("sum", "avg") and not is_amount:
+            is_spanned = column is not None and column.is_date and name == "range"
+            if name in ("sum", "avg", "range") and not is_amount and not is_spanned:
                 return None, assumptions
             measures.append(replace(measured[0], aggregate=_aggregate(name)))
+    amount = None
+    if SHARES & set(parts):
+        if not shares or (measures and measures[0].table != table.name):
+            return None, assumptions
+        amount, measures = (replace(measures[0], aggregate="") if measures else None), []
     measure = measures[0] if measures else None
     having: tuple[tuple[Item, str, Any], ...] = ()
-    if skeleton.having != "no":
+    if skeleton.having == "both":
+        together = _both(links, assigned, groups, filters)
+        if together is None:
+            return None, assumptions
+        having = (together,)
+    elif skeleton.having != "no":
         bound = by_role.get("having", [])
         if not bound:
             return None, assumptions
@@ -109,8 +123,10 @@ def assemble(
     shown: list[Item] = []
     if skeleton.show == "measure" and measure is not None:
         shown = measures
-    elif skeleton.show == "group":
+    elif skeleton.show in ("group", "groups"):
         shown = list(groups)
+    elif skeleton.show == "mean" and measure is not None:
+        shown = [measure]
     elif skeleton.show == "group+measure":
         shown = [*groups, *measures]
     elif skeleton.show == "key":
@@ -139,15 +155,21 @@ def assemble(
         if subject_ is None:
             return None, assumptions
         order = ((subject_, direction == "desc"),)
+    each = tuple(_group(link, table, catalog) for link in by_role.get("each", []))
+    if each:
+        shown = [*(item for item in each if item not in shown), *shown]
     limit, offset = None, 0
-    if skeleton.limit == "nth":
+    cut = EACH.get(skeleton.limit, skeleton.limit)
+    if skeleton.limit in EACH and not (each and order):
+        return None, assumptions
+    if cut == "nth":
         place = by_role["nth"][0].value if by_role.get("nth") else None
         if not isinstance(place, int) or place < 2:
             return None, assumptions
         limit, offset = 1, place - 1
-    elif skeleton.limit == "one":
+    elif cut == "one":
         limit = 1
-    elif skeleton.limit == "k":
+    elif cut == "k":
         value = by_role["limit"][0].value if by_role.get("limit") else None
         if not isinstance(value, (int, float)) or value < 1:
             return None, assumptions
@@ -166,7 +188,10 @@ def assemble(
         elif is_distinct:
             order = tuple((item, False) for item in shown if not item.aggregate)
     # A group or a distinct list of something answers with somethings; rows that have none are left out.
-    filled = [item for item in (*groups, *(shown if is_distinct else ())) if not item.aggregate]
+    ranked = [item for item, _ in order if each and not item.part and not item.since]
+    filled = [
+        item for item in (*groups, *each, *ranked, *(shown if is_distinct else ())) if not item.aggregate
+    ]
     for item in filled:
         column = _column(catalog, item)
         if column is not None and column.profile.null_share > 0 and item.column is not None:
@@ -182,15 +207,44 @@ def assemble(
             filters=filters,
             without=without,
             share=shares,
-            is_fraction=aggregate == "fraction",
-            group=(*groups, *_keys(by_role, catalog)),
+            is_fraction="fraction" in parts,
+            share_of=amount,
+            group=(*groups, *_keys(by_role, catalog), *(item for item in each if groups)),
             having=having,
             order=order,
             limit=limit,
             offset=offset,
+            each=each,
+            over={"groups": "count", "mean": "avg"}.get(skeleton.show, ""),  # type: ignore[arg-type]
         ),
         assumptions,
     )
+
+
+def _both(
+    links: Links,
+    assigned: Mapping[int, str],
+    groups: Sequence[Item],
+    filters: Sequence[tuple[Predicate, ...]],
+) -> tuple[Item, str, int] | None:
+    """That a group has rows of every value, or period, that the filters name of one column."""
+    rivals = compared(links, assigned)
+    if rivals is None or not groups:
+        return None
+    item = Item(rivals[0], rivals[1], "count_distinct", rivals[2])
+    if (item.table, item.column) in {(group.table, group.column) for group in groups}:
+        return None
+    listed = [
+        len(p.value)
+        for alternatives in filters
+        for p in alternatives
+        if (p.table, p.column, p.op) == (item.table, item.column, "in") and isinstance(p.value, tuple)
+    ]
+    if not listed and rivals[2]:  # periods next to each other are told as one
+        listed = [
+            sum(1 for n, role in assigned.items() if role == "filter" and links.chosen[n].kind == "date")
+        ]
+    return (item, "=", listed[0]) if len(listed) == 1 else None
 
 
 def _by_role(links: Links, assigned: Mapping[int, str]) -> dict[str, list[Link]]:
@@ -209,7 +263,7 @@ def _root(
     """
     if by_role.get("subject"):
         table = catalog.table(by_role["subject"][0].table or "") or table
-    groups = by_role.get("group", ())
+    groups = [*by_role.get("group", ()), *by_role.get("each", ())]
     measured = by_role.get("measure")
     aggregates = AGGREGATES & set(skeleton.aggregate.split("+"))
     if measured and aggregates:
