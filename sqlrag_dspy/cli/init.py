@@ -37,7 +37,11 @@ def add(commands: arguments.Commands) -> None:
     parser.add_argument(
         "url", type=arguments.text, metavar="URL", help="the database: sqlite:///FILE, or a file"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite an existing settings file")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="overwrite an existing settings file; the old one is kept as FILE.old",
+    )
 
 
 def run(args: argparse.Namespace, screen: Screen) -> int:
@@ -58,7 +62,9 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         finally:
             source.close()
     url = relative(args.url, path)
-    write(path, toml(url, catalog, chosen) + policy)
+    text = toml(url, catalog, chosen) + policy
+    kept = set_aside(path, text)
+    write(path, text)
     warnings = list(cautions(catalog))
     if policy:
         warnings.append(f"the [policy] of the old {path} was kept; check that it still fits")
@@ -71,6 +77,8 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
             told = ", ".join(f"{role} {' and '.join(names)}" for role, names in columns if names)
             screen.text(f"{table.name}: {table.rows} rows, {told}")
     screen.text(f"wrote {path}")
+    if kept is not None:
+        screen.note(f"the old settings are in {kept}")
     for warning in warnings:
         screen.warn(warning)
     if any(table.text_columns for table in catalog.tables):
@@ -139,6 +147,21 @@ def kept_policy(path: Path) -> str:
         f"{path} seems to hold a [policy] that cannot be carried over; write another file with --config, and copy "
         "the policy into it"
     )
+
+
+def set_aside(path: Path, text: str) -> Path | None:
+    """Copies a settings file that `text` is about to overwrite beside it, and says where; None when nothing gets lost.
+
+    What `init` does not know of (synonyms, limits, columns chosen by hand) is then still to be had.
+    """
+    if not path.is_file():
+        return None
+    before = path.read_bytes()
+    if before == text.encode():
+        return None
+    kept = path.with_name(path.name + ".old")
+    kept.write_bytes(before)
+    return kept
 
 
 def relative(url: str, settings_file: Path) -> str:

@@ -73,6 +73,18 @@ def test_force_keeps_the_policy(sqlrag, stories):
     assert "# who sees what" in path.read_text()
 
 
+def test_force_keeps_the_old_settings_beside_the_new(sqlrag, stories):
+    path, old = stories / "sqlrag.toml", stories / "sqlrag.toml.old"
+    path.write_text('source = "stories.db"\n[tables.story]\nsynonyms = { "" = ["tales"] }\n')
+    before = path.read_bytes()
+    outcome = sqlrag("init", "stories.db", "--force")
+    assert (outcome.code, old.read_bytes()) == (0, before)
+    assert "sqlrag.toml.old" in outcome.err
+    outcome = sqlrag("init", "stories.db", "--force")  # nothing gets lost: what was kept stays
+    assert (outcome.code, old.read_bytes()) == (0, before)
+    assert "sqlrag.toml.old" not in outcome.err
+
+
 @pytest.mark.parametrize(
     "written",
     [
