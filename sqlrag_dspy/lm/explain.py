@@ -11,7 +11,7 @@ _REMEDIES = {
     "auth": "check the model's key",
     "rate_limit": "wait, or raise the quota of that model",
     "billing": "check the quota and billing of that account",
-    "timeout": "raise the time-out, or use a faster model",
+    "timeout": "use a faster model, or give it more time in Python (sqlrag_dspy.lm.connect(…, timeout=SECONDS))",
     "transport": "check the network and the model's address",
     "server": "try again later",
     "context_window_exceeded": "ask about less text, or use a model with a larger context",
@@ -33,5 +33,5 @@ def explain(failure: BaseException, model: str = "") -> LmError:
         return LmError(f"{name} answered in a form that cannot be read; try again, or use a stronger model")
     remedy = _REMEDIES.get(str(getattr(failure, "code", "")), "")
     line = first if len(first) <= 300 else first[:299] + "…"
-    line = line if line.startswith(name) else f"{name}: {line}"
+    line = line if line.startswith((name, name.rpartition("/")[2])) else f"{name}: {line}"
     return LmError(f"{line.rstrip('.')}; {remedy}" if remedy and remedy not in line else line)
