@@ -35,6 +35,8 @@ class Evidence:
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     """What may be quietly wrong with the SQL, each with advice."""
+    assumptions: tuple[str, ...] = ()
+    """What the sketch that wrote the SQL took for granted."""
     is_doubtful: bool = False
     """Whether the SQL found nothing because of a condition that no row passes."""
     told: str = ""
@@ -50,7 +52,7 @@ def prepare(rag: Parts, inquiry: Inquiry, plan: Plan) -> None:
         with inquiry.step("sketch", inquiry.masked) as step:
             read = rag.sketcher(links=inquiry.links, masked=inquiry.masked, catalog=catalog)
             plan.sketch, plan.trust = read.sketch, read.confidence
-            inquiry.assumptions.extend(read.draft.assumptions)
+            plan.assumptions = tuple(read.draft.assumptions)
             step.output = (
                 f"{read.draft.skeleton.text() if read.draft.skeleton else 'no sketch'} ({plan.trust:.2f})"
             )
@@ -84,18 +86,22 @@ def unused(inquiry: Inquiry, used: set[int]) -> None:
 
 
 def text_table(inquiry: Inquiry) -> Table:
-    """The table to search: the question's own when it has long text, else the first that has."""
-    catalog = inquiry.database.catalog
-    asked = main_table(inquiry.links, catalog)
-    if asked is not None and asked.text_columns:
-        return asked
+    """The table to search: the question's own when it has long text, else the largest that has, which is told."""
     tables = inquiry.database.text_tables
     if not tables:
         raise SqlRejected(
             f"no table of {inquiry.database.name} has a long text column, so nothing can be searched by meaning; "
             "name one under [tables.…] text in sqlrag.toml"
         )
-    return max(tables, key=lambda table: table.rows)
+    table = main_table(inquiry.links, inquiry.database.catalog)
+    if table is None or not table.text_columns:
+        table = max(tables, key=lambda table: table.rows)
+    others = ", ".join(other.name for other in tables if other.name != table.name)
+    if others and all(link.table != table.name for link in inquiry.links.chosen):
+        inquiry.assumptions.append(
+            f"{table.name} was searched and not {others}, since the question names none of them"
+        )
+    return table
 
 
 def settle(plan: Plan, table: Table) -> None:

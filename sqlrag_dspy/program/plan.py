@@ -13,9 +13,9 @@ from sqlrag_dspy.types import CheckedSql, Predicate, Route, Sketch
 class Plan:
     """A route and what it needs.
 
-    `sketch` and `trust` are the learned tier's reading of an sql question. For a search, `table` is searched
-    for `text` among the rows that satisfy `filters` and are `first`: `mirrored` filters are applied inside the
-    index, the rest (or `condition`, SQL from a model) become `key_sql`.
+    `sketch`, `trust` and `assumptions` are the learned tier's reading of an sql question. For a search, `table` is
+    searched for `text` among the rows that satisfy `filters` and are `first`: `mirrored` filters are applied inside
+    the index, the rest (or `condition`, SQL from a model) become `key_sql`.
     """
 
     route: Route
@@ -27,6 +27,7 @@ class Plan:
     intents: list[Intent] = field(default_factory=list)
     sketch: Sketch | None = None
     trust: float = 0.0
+    assumptions: tuple[str, ...] = ()
     table: str | None = None
     text: str = ""
     filters: tuple[tuple[Predicate, ...], ...] = ()

@@ -25,6 +25,7 @@ def compute(rag: Parts, inquiry: Inquiry, plan: Plan, most: Depth | None = None)
     """
     evidence = _evidence(rag, inquiry, plan, most)
     inquiry.warnings.extend(evidence.doubts)
+    inquiry.assumptions.extend(evidence.assumptions)
     inquiry.flagged = inquiry.flagged or evidence.is_doubtful
     return evidence
 
@@ -81,6 +82,7 @@ def _from_sketch(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence | None:
         written = sql_room.write(plan.sketch, inquiry.database.catalog)
         inquiry.attempts = inquiry.attempts or 1
         found = execute(inquiry, check(inquiry, written))
+        found.assumptions = plan.assumptions
         inquiry.depth = "sketch"
         if words := unheard(inquiry.links, plan.sketch, inquiry.masked, rag.sketcher.idle):
             inquiry.flagged = True

@@ -216,6 +216,15 @@ def test_the_learned_tier_decides_where_it_is_sure(make):
     assert answer.rows
 
 
+def test_what_the_sketch_assumed_is_not_said_of_what_a_model_wrote(ask, rag):
+    question = "how many articles per author"
+    written = "SELECT authors, COUNT(*) FROM articles GROUP BY authors"
+    assert rag.ask(question).assumptions == ["rows without authors are left out"]
+    answer, _ = ask(question, route="sql", sql=written)
+    assert None in [author for author, _ in answer.rows]
+    assert answer.assumptions == []
+
+
 def test_compiled_and_retrieved_demonstrations_are_both_shown(make):
     lm = scripted(route="decline")
     program = make(lm=lm, thresholds=CLOSED)
