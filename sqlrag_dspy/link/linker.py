@@ -24,6 +24,7 @@ from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
 from sqlrag_dspy.link.states import find_lacking, find_states
 from sqlrag_dspy.link.text import fold, word_set, words
+from sqlrag_dspy.link.unstored import find_unstored
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.wording import find_wording
 from sqlrag_dspy.types import Catalog, Column, Link, Links
@@ -94,6 +95,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     found.extend(_who_links(reading, values))
     found.extend(_wording_links(reading))
     found.extend(_state_links(reading, found))
+    found.extend(_unstored_links(reading, values, found))
     found.extend(link for p in find_parts(reading.text, busy) for link in part_links(reading, p))
     return _settle_participles(reading, found, busy, numbers)
 
@@ -213,6 +215,23 @@ def _state_links(reading: Reading, found: list[Link]) -> Iterable[Link]:
             column=state.column.name,
             grain="text",
             score=1.0,
+        )
+
+
+def _unstored_links(reading: Reading, values: ValueStore, found: list[Link]) -> Iterable[Link]:
+    """Values that no row holds, which restrict to nothing."""
+    taken = {place for k in found if k.score >= 0.5 for place in _folded_places(reading, k)}
+    for mention in find_unstored(reading, values, taken):
+        yield reading.link(
+            "value",
+            mention.start,
+            mention.end,
+            table=mention.home.table,
+            column=mention.home.column,
+            value=mention.value,
+            op="!=" if mention.is_negated else "=",
+            concept=mention.home.kind,
+            score=0.98,
         )
 
 

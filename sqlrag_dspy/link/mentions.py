@@ -350,6 +350,11 @@ def _in_source(
                     yield Mention(start, end, Entry(column, value, 1), form, form.score)
 
 
+def is_negated(text: str, start: int) -> bool:
+    """Does "not", "except", "zonder" or the like stand before a place in folded text?"""
+    return bool(_NOT.search(text[max(0, start - 80) : start]))
+
+
 def _negate(text: str, found: list[Mention]) -> list[Mention]:
     """Marks mentions after "not", "except", "zonder" and the like, and those listed on after one of them."""
     spans = sorted({(m.start, m.end) for m in found})
@@ -362,7 +367,7 @@ def _negate(text: str, found: list[Mention]) -> list[Mention]:
             and not re.search(r"\bbut\b|\bpero\b|\bmaar\b", text[e:start])
             for e in ends
         )
-        if continued or _NOT.search(text[max(0, start - 80) : start]):
+        if continued or is_negated(text, start):
             negated.add(start)
             ends.append(end)
     return [
