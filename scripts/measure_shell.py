@@ -3,12 +3,14 @@
     python scripts/measure_shell.py trainsets/articles --runs 9
 
 Builds and indexes the database in a temporary folder first. Prints medians and the median of the pairs' ratios.
+Byte code is kept, as that of an installed package is, whatever the environment says.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,8 +24,9 @@ QUESTION = "what are the articles by year and category?"
 
 
 def seconds(command: list[str], folder: Path) -> float:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=kept)
     return time.perf_counter() - start
 
 

@@ -127,7 +127,7 @@ def _load_wordllama() -> EmbedFunction:
 
     def encode(texts: list[str]) -> Vectors:
         vectors = np.zeros((len(texts), embedding.shape[1]), dtype=np.float32)
-        ids = [encoded.ids for encoded in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        ids = [encoded.ids for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         for start in range(0, len(texts), _BATCH):
             filled = [at for at in range(start, min(start + _BATCH, len(texts))) if ids[at]]
             if filled:

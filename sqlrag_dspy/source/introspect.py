@@ -1,4 +1,4 @@
-"""What the source says of itself: its tables, columns, keys and references, read one table at a time.
+"""What the source says of itself: its tables, columns, keys and references.
 
 SQLite is asked through its own catalogue (sqlite_master and pragmas), since one view that no longer works
 spoils every listing that DuckDB offers. Leaves out what the data say: see `profile`.
@@ -7,7 +7,7 @@ spoils every listing that DuckDB offers. Leaves out what the data say: see `prof
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlrag_dspy.errors import QueryFailed
@@ -82,6 +82,43 @@ def pragma(engine: Engine, sql: str) -> list[list[str | None]]:
     return engine.trusted(f"SELECT * FROM sqlite_query('src', {quoting.text(sql)})")
 
 
+class _Pragmas:
+    """What SQLite's pragmas say of each table: of all ordinary ones by one statement, of any other by its own.
+
+    Each time that it is asked, SQLite reads the whole schema.
+    """
+
+    def __init__(self, engine: Engine, ordinary: Collection[str]) -> None:
+        self._engine = engine
+        self._ordinary = frozenset(ordinary)
+        self._told: dict[str, dict[str, list[list[str | None]]] | None] = {}
+
+    def of(self, kind: str, table: str) -> list[list[str | None]]:
+        """The rows of one pragma of one table. Raises QueryFailed."""
+        if kind not in self._told:
+            self._told[kind] = self._all(kind)
+        told = self._told[kind]
+        if told is None or table not in self._ordinary:
+            return pragma(self._engine, f"PRAGMA {kind}({quoting.name(table)})")
+        return told.get(table, [])
+
+    def _all(self, kind: str) -> dict[str, list[list[str | None]]] | None:
+        names = ", ".join(quoting.text(name) for name in sorted(self._ordinary))
+        try:
+            rows = pragma(
+                self._engine,
+                f"SELECT m.name AS of_table, p.* FROM sqlite_master AS m, pragma_{kind}(m.name) AS p "
+                f"WHERE m.type = 'table' AND m.name IN ({names})",
+            )
+        except QueryFailed:
+            # One table that cannot be read spoils the statement: each is asked for itself, and that one fails alone.
+            return None
+        told: dict[str, list[list[str | None]]] = {}
+        for table, *row in rows:
+            told.setdefault(str(table), []).append(row)
+        return told
+
+
 def _read_sqlite(engine: Engine) -> tuple[list[RawTable], list[tuple[str, str]]]:
     listed = pragma(
         engine,
@@ -90,6 +127,7 @@ def _read_sqlite(engine: Engine) -> tuple[list[RawTable], list[tuple[str, str]]]
     )
     entries = [(str(kind), str(name), str(ddl)) for kind, name, ddl in listed]
     virtual = [name for _, name, ddl in entries if re.match(r"\s*CREATE\s+VIRTUAL", ddl, re.IGNORECASE)]
+    pragmas = _Pragmas(engine, [name for kind, name, _ in entries if kind == "table" and name not in virtual])
     tables: list[RawTable] = []
     broken: list[tuple[str, str]] = []
     taken: dict[str, str] = {}
@@ -102,7 +140,7 @@ def _read_sqlite(engine: Engine) -> tuple[list[RawTable], list[tuple[str, str]]]
             )
             continue
         try:
-            tables.append(_sqlite_table(engine, name, ddl, kind == "view"))
+            tables.append(_sqlite_table(engine, pragmas, name, ddl, kind == "view"))
         except QueryFailed as error:
             broken.append((name, _reason(error)))
     return _resolve(tables), broken
@@ -120,8 +158,8 @@ def _reason(error: QueryFailed) -> str:
     return match[1] if match else str(error)
 
 
-def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTable:
-    info = pragma(engine, f"PRAGMA table_xinfo({quoting.name(name)})")
+def _sqlite_table(engine: Engine, pragmas: _Pragmas, name: str, ddl: str, is_view: bool) -> RawTable:
+    info = pragmas.of("table_xinfo", name)
     nocase = _nocase_columns(ddl) if "nocase" in ddl.lower() else set()
     columns, warnings = _nameable(
         name,
@@ -152,8 +190,8 @@ def _sqlite_table(engine: Engine, name: str, ddl: str, is_view: bool) -> RawTabl
         columns,
         is_view,
         rowid,
-        _sqlite_references(engine, name, columns) if not is_view else (),
-        _sqlite_unique(engine, name, {column.name for column in columns}) if not is_view else (),
+        _sqlite_references(pragmas, name, columns) if not is_view else (),
+        _sqlite_unique(engine, pragmas, name, {column.name for column in columns}) if not is_view else (),
         has_rowid and rowid == "rowid" and not is_virtual,
         warnings,
         is_view or is_virtual,
@@ -183,9 +221,11 @@ def _nameable(table: str, columns: Sequence[RawColumn]) -> tuple[tuple[RawColumn
     return tuple(kept.values()), tuple(warnings)
 
 
-def _sqlite_references(engine: Engine, name: str, columns: tuple[RawColumn, ...]) -> tuple[ForeignKey, ...]:
+def _sqlite_references(
+    pragmas: _Pragmas, name: str, columns: tuple[RawColumn, ...]
+) -> tuple[ForeignKey, ...]:
     groups: dict[str, list[list[str | None]]] = {}
-    for row in pragma(engine, f"PRAGMA foreign_key_list({quoting.name(name)})"):
+    for row in pragmas.of("foreign_key_list", name):
         groups.setdefault(str(row[0]), []).append(row)
     found = []
     stored = {column.name.casefold(): column.name for column in columns}
@@ -197,9 +237,11 @@ def _sqlite_references(engine: Engine, name: str, columns: tuple[RawColumn, ...]
     return tuple(found)
 
 
-def _sqlite_unique(engine: Engine, name: str, columns: set[str]) -> tuple[tuple[str, ...], ...]:
+def _sqlite_unique(
+    engine: Engine, pragmas: _Pragmas, name: str, columns: set[str]
+) -> tuple[tuple[str, ...], ...]:
     found = []
-    for row in pragma(engine, f"PRAGMA index_list({quoting.name(name)})"):
+    for row in pragmas.of("index_list", name):
         is_partial = len(row) > 4 and row[4] == "1"
         if row[2] != "1" or is_partial:
             continue
