@@ -451,3 +451,6 @@ SELECT COUNT(*) FROM articles WHERE published_date >= date('now', 'weekday 0', '
 SELECT NVL(authors, 'nobody') FROM articles ORDER BY title -- NVL
 SELECT list(title ORDER BY word_count DESC)[1:3] FROM articles -- the first three of a list
 SELECT word_count AS a, a + 1 AS b, a + b AS c, c - b AS d FROM articles ORDER BY title -- names built on names
+SELECT typeof(word_count), typeof(title), typeof(authors), typeof(NULL) FROM articles ORDER BY title -- types in SQLite's words
+SELECT typeof(amount), COUNT(*) FROM orders WHERE typeof(amount) = 'real' GROUP BY 1 -- rows by type
+SELECT COUNT(*) FROM articles WHERE typeof(word_count) = 'integer' AND typeof(published_date) = 'text' -- types in conditions

@@ -139,6 +139,8 @@ SELECT id FROM purchase WHERE substr(placed, 1, 4) = '2023' -- none date-form
 SELECT name FROM person WHERE joined LIKE '2022%' -- none date-form
 SELECT name FROM person ORDER BY joined -- none date-form
 SELECT name FROM person WHERE joined > '17 April 2022' -- none date-form
+SELECT name FROM person WHERE joined <> '' -- none date-form
+SELECT COUNT(*) FROM visit WHERE day != '' -- none date-form
 
 -- last-day
 SELECT id FROM purchase WHERE placed <= '2023-03-31' -- last-day
@@ -153,6 +155,12 @@ SELECT id FROM purchase WHERE placed BETWEEN '2023-01' AND '2023-03' -- last-day
 SELECT id FROM purchase WHERE placed <= '2023-03-31 00:00:00' -- last-day
 SELECT id FROM purchase WHERE placed IN ('2023-03-31', '2023-04-01') -- last-day
 SELECT name FROM person WHERE joined > '2022' -- last-day
+SELECT name FROM person WHERE joined BETWEEN '2022-01-01' AND '2022-12-30' -- last-day
+SELECT name FROM person WHERE joined >= '2024-01-01' AND joined <= '2024-02-28' -- last-day
+SELECT name FROM person WHERE joined BETWEEN '2022-01-01' AND '2022-11-30' -- none last-day
+SELECT name FROM person WHERE joined BETWEEN '2023-01-01' AND '2023-02-28' -- none last-day
+SELECT name FROM person WHERE joined BETWEEN '2022-01-15' AND '2022-12-30' -- none last-day
+SELECT name FROM person WHERE joined <= '2022-12-30' -- none last-day
 SELECT id FROM purchase WHERE placed >= '2023-03-01' AND placed < '2023-04-01' -- none last-day
 SELECT id FROM purchase WHERE placed < '2023-03-31' -- none last-day
 SELECT id FROM purchase WHERE date(placed) <= '2023-03-31' -- none last-day
@@ -336,6 +344,8 @@ SELECT name FROM person WHERE city <> 'Gent' AND country = 'CH' -- null-negation
 SELECT COUNT(*) FROM purchase WHERE discount <> 5 OR amount > 90 -- null-negation
 SELECT name FROM person WHERE lower(city) <> 'gent' -- null-negation
 SELECT name FROM person WHERE city <> 'Gent' OR city IS NULL -- none null-negation
+SELECT name FROM person WHERE city <> '' -- none null-negation
+SELECT id FROM purchase WHERE NOT coupon = '' -- none null-negation
 SELECT name FROM person WHERE city = 'Gent' -- none null-negation
 SELECT name FROM person WHERE country <> 'BE' -- none null-negation
 SELECT name FROM person WHERE nickname <> 'ada' -- none null-negation
@@ -368,3 +378,25 @@ SELECT id FROM sample WHERE code > '00100' -- none text-order
 SELECT id FROM sample ORDER BY id -- none text-order
 SELECT name FROM person ORDER BY city -- none text-order
 SELECT MAX(placed) FROM purchase -- none text-order
+
+-- counted-else
+SELECT COUNT(CASE WHEN status = 'paid' THEN 1 ELSE 0 END) FROM purchase -- counted-else
+SELECT COUNT(IIF(status = 'paid', 1, 0)) FROM purchase -- counted-else
+SELECT country, COUNT(CASE WHEN age > 40 THEN 1 ELSE 0 END) FROM person GROUP BY country -- counted-else
+SELECT 100.0 * COUNT(CASE status WHEN 'paid' THEN 1 ELSE 0 END) / COUNT(*) FROM purchase -- counted-else
+SELECT COUNT(status = 'paid') FROM purchase -- counted-else
+SELECT COUNT(quantity > 3 AND status = 'open') FROM purchase -- counted-else
+SELECT COUNT(coupon IS NOT NULL) FROM purchase -- counted-else
+SELECT COUNT(DISTINCT CASE WHEN status = 'paid' THEN person_id ELSE 0 END) FROM purchase -- counted-else
+SELECT COUNT(CASE WHEN amount > 50 THEN 'big' ELSE '' END) FROM purchase -- counted-else
+SELECT country FROM person GROUP BY country HAVING COUNT(CASE WHEN age > 30 THEN 1 ELSE 0 END) > 1 -- counted-else
+SELECT COUNT(CASE WHEN status = 'paid' THEN 1 END) FROM purchase -- none counted-else
+SELECT COUNT(CASE WHEN status = 'paid' THEN 1 ELSE NULL END) FROM purchase -- none counted-else
+SELECT SUM(CASE WHEN status = 'paid' THEN 1 ELSE 0 END) FROM purchase -- none counted-else
+SELECT SUM(status = 'paid') FROM purchase -- none counted-else
+SELECT COUNT(*) FILTER (WHERE status = 'paid') FROM purchase -- none counted-else
+SELECT COUNT(DISTINCT CASE WHEN amount > 50 THEN 'big' ELSE 'small' END) FROM purchase -- none counted-else
+SELECT COUNT(DISTINCT CASE WHEN status = 'paid' THEN person_id END) FROM purchase -- none counted-else
+SELECT COUNT(COALESCE(coupon, 'none')) FROM purchase -- none counted-else
+SELECT COUNT(IIF(status = 'paid', 1, NULL)) FROM purchase -- none counted-else
+SELECT COUNT(CASE WHEN coupon IS NULL THEN id ELSE person_id END) FROM purchase -- none counted-else

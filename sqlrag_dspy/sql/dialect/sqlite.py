@@ -198,6 +198,8 @@ class Repairs:
         if name == "now":
             parent = node.parent
             return None if isinstance(parent, exp.Cast) else now()
+        if name == "typeof" and len(arguments) == 1 and self.source_is_sqlite:
+            return _storage_class(arguments[0])
         if name == "strptime":
             return call("try_strptime", *arguments)
         if name in ("max", "min") and len(arguments) > 1 and self.source_is_sqlite:
@@ -253,6 +255,18 @@ class Repairs:
 
 
 # --- rules without state ----------------------------------------------------------------------------
+
+
+def _storage_class(node: exp.Expr) -> exp.Expr | None:
+    """typeof in SQLite's words, None where the kind is not known; a date is what it is kept as, a text."""
+    if isinstance(node, exp.Null):
+        return text("null")
+    kind = kind_of(node)
+    name = {"integer": "integer", "boolean": "integer", "number": "real", "text": "text"}.get(kind or "")
+    if name is None:
+        return None
+    missing = exp.Is(this=_bracketed(node), expression=exp.Null())
+    return exp.Case(ifs=[exp.If(this=missing, true=text("null"))], default=text(name))
 
 
 def _day(node: exp.Expr) -> exp.Expr:

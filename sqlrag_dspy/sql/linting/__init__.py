@@ -16,6 +16,7 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.statement import resolved
 from sqlrag_dspy.sql.linting.contradiction import contradiction
 from sqlrag_dspy.sql.linting.count_nulls import count_nulls
+from sqlrag_dspy.sql.linting.counted_else import counted_else
 from sqlrag_dspy.sql.linting.cut_tie import cut_tie
 from sqlrag_dspy.sql.linting.date_form import date_form
 from sqlrag_dspy.sql.linting.division import division
@@ -46,6 +47,7 @@ __all__ = [
 
 LINTS: tuple[tuple[str, Rule], ...] = (
     ("fan-out", fan_out),
+    ("counted-else", counted_else),
     ("spelling", spelling),
     ("contradiction", contradiction),
     ("not-in-null", not_in),

@@ -34,6 +34,8 @@ def _literals(tree: exp.Expr) -> Iterator[str]:
             continue
         form = column.profile.date_formats[0]
         told = f"{column.name!r} stores dates as {form}, so comparing it with {value!r} finds nothing useful"
+        if each.op == "!=" and not value:
+            continue  # it keeps out texts of nothing, and there may be none
         if each.op in ("=", "!="):
             if ISO_PART.fullmatch(value) and not any(_fits(value, f) for f in column.profile.date_formats):
                 yield f"{told}; use LIKE {value + '%'!r}" if sorts_as_text(column) else told

@@ -47,10 +47,17 @@ def _told(each: Dated, lower: Dated | None) -> Iterator[str]:
             )
     elif each.op == "<=" and start is not None and day.day == 1 and start.day == 1 and start < day:
         yield f"the range of {name} takes in '{day}' as well; use < '{day}' for whole months"
+    elif each.op == "<=" and start is not None and start.day == 1 and start < day and _is_short(day):
+        yield f"the range of {name} leaves out '{after}', the last day of its month; use <= '{after}' for whole months"
     if each.op == "<" and start is not None and start.day == 1 and start < day:
         last = monthrange(day.year, day.month)[1]
         if day.day == last and lower is not None and lower.op == ">=":
             yield f"the range of {name} leaves out its last day, '{day}'; use < '{after}' for whole months"
+
+
+def _is_short(day: date) -> bool:
+    """Whether it is the last day of other months, or of February in other years, and not of its own."""
+    return day.day in (28, 30) and monthrange(day.year, day.month)[1] == day.day + 1
 
 
 def _day(value: str) -> date | None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from sqlrag_dspy.sql.dialect.comparing import bare
+from sqlrag_dspy.sql.dialect.comparing import bare, string
 from sqlrag_dspy.sql.kinds import Field, field_of
 from sqlrag_dspy.sql.linting.absence import is_missing, may_lack, required
 from sqlrag_dspy.sql.linting.statement import (
@@ -88,6 +88,8 @@ def negation(statement: Statement) -> Iterator[str]:
             continue
         if isinstance(inner, exp.NEQ) and isinstance(node, exp.Not):
             continue
+        if "" in (string(inner.this), string(inner.args.get("expression") or inner.this)):
+            continue  # what is empty is not wanted, and what is missing neither
         select = node.find_ancestor(exp.Select)
         if not isinstance(select, exp.Select) or _is_counted(node):
             continue
