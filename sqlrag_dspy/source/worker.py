@@ -157,9 +157,13 @@ def one_line(error: BaseException) -> str:
     return " ".join(text.split())[:400]
 
 
+AS_IS = frozenset({str, int, bool, type(None)})
+"""Types of values that are JSON already: nearly all that are read."""
+
+
 def clean(value: Any) -> Any:
     """One value as JSON: dates as ISO text, decimals as numbers, bytes as text, NaN and infinity as None."""
-    if value is None or isinstance(value, str | bool | int):
+    if type(value) in AS_IS:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -325,8 +329,8 @@ def answer(con: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> dict[str,
     used, truncated = 0, False
     while batch := cursor.fetchmany(BATCH):
         for row in batch:
-            values = [clean(value) for value in row]
-            used += size(values)
+            values = [value if type(value) in AS_IS else clean(value) for value in row]
+            used += 0 if room is None else size(values)
             if (limit is not None and len(out) >= limit) or (room is not None and used > room and out):
                 truncated = True
                 break

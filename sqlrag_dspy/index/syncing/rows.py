@@ -104,15 +104,16 @@ def compare(reader: RowReader, spec: store.Spec, known: Mapping[str, str | None]
     count = 0
     changed: dict[str, Key] = {}
     doubled: set[str] = set()
-    for *values, digest in reader.digests(spec.name, spec.key, spec.columns):
-        key: Key = tuple(values)
-        name = store.key_json(key)
+    spelt, noted = store.key_json, known.get
+    for values in reader.digests(spec.name, spec.key, spec.columns):
+        key: Key = values[:-1]
+        name = spelt(key)
         if name in seen:
             doubled.add(name)
             changed[name] = key
         seen[name] = None
         count += 1
-        if digest is None or known.get(name) != digest:
+        if noted(name) != values[-1] or values[-1] is None:
             changed[name] = key
     _refuse_shared(reader, spec, doubled)
     if len(changed) > FEW * count or any(None in key for key in changed.values() if isinstance(key, tuple)):
