@@ -15,14 +15,14 @@ from sqlrag_dspy.link.cover import cover
 from sqlrag_dspy.link.dates.columns import date_links, event_spans, has_dates, known, part_links
 from sqlrag_dspy.link.dates.find import find_dates
 from sqlrag_dspy.link.dates.parts import find_parts
-from sqlrag_dspy.link.mentions import Mention, find_mentions
+from sqlrag_dspy.link.mentions import Mention, find_mentions, is_negated
 from sqlrag_dspy.link.names import Names, main_table
 from sqlrag_dspy.link.numbers.amounts import number_links, unit_of
 from sqlrag_dspy.link.numbers.find import NumberMention, find_numbers
 from sqlrag_dspy.link.numbers.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
-from sqlrag_dspy.link.states import find_lacking, find_states
+from sqlrag_dspy.link.states import find_lacking, find_states, find_yes
 from sqlrag_dspy.link.text import fold, word_set, words
 from sqlrag_dspy.link.unstored import find_unstored
 from sqlrag_dspy.link.values import ValueStore
@@ -206,6 +206,19 @@ def _state_links(reading: Reading, found: list[Link]) -> Iterable[Link]:
             concept="state",
             score=1.0,
         )
+    for span, table, column, answer in find_yes(reading):
+        if not is_negated(reading.text, span.start):  # who says neither yes nor no may be meant by "not"
+            yield reading.link(
+                "value",
+                span.start,
+                span.end,
+                table=table.name,
+                column=column.name,
+                value=answer,
+                op="=",
+                concept="category",
+                score=1.0,
+            )
     for state in find_lacking(reading):
         yield reading.link(
             "column",
@@ -288,7 +301,7 @@ def _value_links(reading: Reading, mentions: list[Mention]) -> Iterable[Link]:
         also = dict.fromkeys(m.entry.value for m in found[1:] if m.score >= best.score - 0.06)
         also.pop(best.entry.value, None)
         score = best.score + (0.08 if reading.named_near(table, column, start, end) else 0.0)
-        score = min(score, 1.0) - 0.02 * min(reading.rank(table), 2)
+        score = min(score, 1.0) - 0.02 * min(reading.rank(table), 2) - 0.01 * reading.distance(table)
         score -= 0.0 if best.entry.home.is_filter else 0.02
         if best.entry.home.kind in ("title", "other"):
             score -= 0.03

@@ -52,6 +52,19 @@ class Reading:
         """The place of a table among those the question is about; one past the last for any other."""
         return next((n for n, t in enumerate(self.tables) if t.name == table), len(self.tables))
 
+    def distance(self, table: str) -> int:
+        """How far a table is from those that the question names: 0 for them, 1 for what their rows refer to.
+
+        2 for what refers to them, 3 for any other; 0 for all when none is named.
+        """
+        if not self.asked or table in self.asked:
+            return 0
+        tables = [each for each in self.catalog.tables if each.name in self.asked]
+        if any(key.table == table for each in tables for key in each.foreign_keys):
+            return 1
+        other = self.catalog.table(table)
+        return 2 if other is not None and any(k.table in self.asked for k in other.foreign_keys) else 3
+
     def neighbours(self, names: Collection[str] | None = None) -> Iterable[Table]:
         """Tables that a foreign key joins to those of these names, by default those asked about."""
         asked = {t.name for t in self.tables} if names is None else set(names)

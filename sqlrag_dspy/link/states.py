@@ -1,7 +1,7 @@
 """States that are told by whether something is there: "still open", "unsold", "orders that have no employee".
 
 A stored value that is called so comes first, and so does a date that the word leads to ("closed in May"). Leaves out
-yes-or-no columns of numbers, whose words name the column.
+columns of 0 and 1, whose words name the column.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.reading import Reading, is_table
-from sqlrag_dspy.link.text import word_set
+from sqlrag_dspy.link.text import fold, word_set
 from sqlrag_dspy.types import Column, Table
 
 
@@ -105,6 +106,28 @@ def _is_state(reading: Reading, first: int, count: int) -> bool:
     return not (_WHEN.search(earlier) or _TO.search(earlier) or _WHEN_AFTER.match(text, end))
 
 
+_YES = word_set("yes y si ja true")
+_MOST_ANSWERS = 4
+
+
+def find_yes(reading: Reading) -> Iterable[tuple[NamedSpan, Table, Column, str]]:
+    """ "Remote jobs", "packages that are essential": where a text column answers yes or no, its yes as it is stored."""
+    for span in reading.named:
+        home = reading.column_of(span.found[0])
+        if home is None or span.found[0].score < 0.75 or span.found[0].end:
+            continue
+        stored = [value for value, _ in home[1].profile.values]
+        answer = next((v for v in stored if isinstance(v, str) and fold(v).text in _YES), None)
+        if answer is None or len(stored) > _MOST_ANSWERS or home[1].profile.found != "text":
+            continue
+        before = reading.words[span.first - 1].text if span.first else ""
+        is_beside = any(0 <= other.start - span.end <= 1 and is_table(other) for other in reading.named)
+        if (is_beside and before not in _ASKING) or before in _BEING:
+            yield span, *home, answer
+
+
+_ASKING = word_set("which what by per each every whose que cual cuales por cada welk welke elk elke")
+_BEING = word_set("is are was were be being son es esta estan zijn was waren")
 _LACKING = re.compile(
     r"\s*(?:that|which|who|with|que|die|met|con)?\s*(?:(?:do|does|did)\s+not\s+|don't\s+|doesn't\s+)?"
     r"(?:have|has|had|with|having|are|is|tienen?|tengan?|hebben|heeft|zijn)?\s*"

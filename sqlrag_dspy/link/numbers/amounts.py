@@ -14,6 +14,7 @@ from dataclasses import replace
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.names import Named, name_words
+from sqlrag_dspy.link.numbers.ages import age_links
 from sqlrag_dspy.link.numbers.find import NumberMention
 from sqlrag_dspy.link.numbers.units import factor
 from sqlrag_dspy.link.reading import Reading
@@ -69,19 +70,28 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
     if elapsed is not None:
         yield elapsed
         return
+    aged = list(age_links(reading, mention)) if unit is None else []
+    if aged:
+        yield from aged
+        return
     homes: list[tuple[str, str, float]] = []
     if unit is not None:
         found = sorted(unit.found, key=lambda n: -n.score + 0.1 * reading.rank(n.table))
         homes = [(n.table, n.column, 1.0) for n in found[:3]]
         if not op and unit.end <= mention.start:
             op = "="
+        times = factor(unit.text, name_words(found[0].column))
+        if times is not None and times != 1 and not mention.is_average:  # "megabytes" name a column of bytes
+            homes = homes[:1]
+            value, upper = _times(value, times), None if upper is None else _times(upper, times)
+            told = f"{mention.value} {unit.text} are taken as {value} in {found[0].column}"
     else:
         if mention.concept:
             columns = next(
                 a.columns for f in load().adjectives.values() for a in f if a.concept == mention.concept
             )
             measured = sorted(reading.measured(columns), key=lambda pair: reading.rank(pair[0].name))
-            homes = [(t.name, c.name, 0.85) for t, c in measured[:2]]
+            homes = [(t.name, c.name, 0.85) for t, c in measured if c.is_number][:2]
         elif mention.is_money and op:
             homes = [(n.table, n.column, 0.85) for n in reading.names.find("euro") if n.column][:2]
         word = _UNIT_WORD.match(reading.text[mention.number_end :])
