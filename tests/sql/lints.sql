@@ -12,6 +12,8 @@ SELECT n.city, AVG(n.age) FROM person n JOIN purchase p ON p.person_id = n.id WH
 SELECT SUM(p.quantity) FROM purchase p LEFT JOIN purchase_line l ON p.id = l.purchase_id -- fan-out
 SELECT n.id, COUNT(p.id), COUNT(e.id) FROM person n LEFT JOIN purchase p ON p.person_id = n.id LEFT JOIN enrolment e ON e.person_id = n.id GROUP BY n.id -- fan-out
 SELECT SUM(p.amount) FROM purchase p JOIN (SELECT purchase_id, product FROM purchase_line) l ON l.purchase_id = p.id -- fan-out
+SELECT n.id, COUNT(l.line_no) FROM person n JOIN purchase p ON p.person_id = n.id JOIN purchase_line l ON l.purchase_id = p.id JOIN enrolment e ON e.person_id = n.id GROUP BY n.id -- fan-out
+SELECT p.id, COUNT(l.line_no) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id JOIN person n ON n.id = p.person_id GROUP BY p.id -- none fan-out
 SELECT SUM(p.amount) FROM purchase p WHERE p.id IN (SELECT purchase_id FROM purchase_line WHERE product = 'paper') -- none fan-out
 SELECT SUM(l.price) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id WHERE p.status = 'paid' -- none fan-out
 SELECT n.id, SUM(p.amount) FROM person n JOIN purchase p ON p.person_id = n.id GROUP BY n.id -- none fan-out

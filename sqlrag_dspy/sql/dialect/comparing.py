@@ -259,12 +259,14 @@ def within(node: exp.In) -> exp.Expr | None:
         return None
     values: list[exp.Expr] = []
     spelt: dict[str, tuple[exp.Expr, list[exp.Expr]]] = {}
-    changed = False
+    changed, as_it_is = False, subject.sql()
     for value in node.expressions:
-        pair = align(subject.copy(), value, exp.In)
-        changed = changed or pair is not None
+        pair = align(subject, value, exp.In)
+        if pair is not None:  # each spelling gets a subject of its own; there may be thousands of values
+            pair, changed = align(subject.copy(), value, exp.In), True
         left, right = pair or (subject, value)
-        spelt.setdefault(left.sql(), (left, []))[1].append(right)
+        key = left.sql() if pair else as_it_is
+        spelt.setdefault(key, (left, []))[1].append(right)
         values.append(right)
     if not changed:
         return None

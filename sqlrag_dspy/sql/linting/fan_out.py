@@ -83,8 +83,9 @@ def _advice(call: exp.Expr, table: str, other: str) -> str:
 
 
 def _counts_rows(inner: exp.Expr, table: Table) -> bool:
+    """Whether a count is over the key of the table, or a part of it, and so counts its rows."""
     found = field_of(inner)
-    return found is not None and (found.name,) == table.key
+    return found is not None and found.name in table.key
 
 
 Link = tuple[tuple[str, str], tuple[str, str]]
