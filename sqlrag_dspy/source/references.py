@@ -6,6 +6,7 @@ Leaves out the declared ones: those are read with the tables (`introspect`).
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from sqlrag_dspy.errors import QueryFailed
@@ -26,13 +27,14 @@ WHOLE_TEXT = 80
 def infer(engine: Engine, tables: Sequence[Table], readings: Sequence[Reading]) -> list[Table]:
     """The tables with references added that their names suggest and their values confirm."""
     values = _Values(engine, {reading.table: reading for reading in readings})
+    targets = _Targets(tables)
     try:
-        return [_inferred(values, table, tables) for table in tables]
+        return [_inferred(values, table, targets) for table in tables]
     finally:
         values.forget()
 
 
-def _inferred(values: _Values, table: Table, tables: Sequence[Table]) -> Table:
+def _inferred(values: _Values, table: Table, targets: _Targets) -> Table:
     known = {name.casefold() for reference in table.foreign_keys for name in reference.columns}
     found = list(table.foreign_keys)
     for column in table.columns:
@@ -45,42 +47,62 @@ def _inferred(values: _Values, table: Table, tables: Sequence[Table]) -> Table:
             continue
         if table.key == (column.name,):
             continue
-        for other, key in _candidates(column, table, tables):
+        for other, key in targets.of(column, table):
             if not _is_ruled_out(column, key) and values.are_contained(table, column, other, key):
                 found.append(ForeignKey((column.name,), other.name, (key.name,), is_declared=False))
                 break
     return dataclasses.replace(table, foreign_keys=tuple(found))
 
 
-def _candidates(column: Column, table: Table, tables: Sequence[Table]) -> list[tuple[Table, Column]]:
-    """Tables that the column's name suggests, with the column of theirs that it may refer to."""
-    if table.is_view:
-        return []
-    low = column.name.casefold()
-    others = [other for other in tables if other.name != table.name and not other.is_view and other.rows]
-    found: list[tuple[Table, str]] = []
-    keyed = [(other, other.key[0]) for other in others if len(other.key) == 1 and other.key != ("rowid",)]
-    found += [(other, key) for other, key in keyed if _names(low, key.casefold(), other.name.casefold())]
-    # parent_number, target_number: only when one table alone has a key of that name, and not just "id".
-    ends = [(other, key) for other, key in keyed if len(key) > 2 and low.endswith("_" + key.casefold())]
-    found += ends if len(ends) == 1 else []
-    # A column of the same name that hardly repeats there: two duplicate rows keep it from being a key.
-    for other in others:
-        same = other.column(column.name)
-        is_id = low == "id" or low.endswith(("_id", "code", "key"))
-        if same and is_id and same.profile.distinct >= 0.85 * other.rows and same.profile.null_share == 0:
-            found.append((other, same.name))
-    matching = []
-    for other, key in dict.fromkeys(found):
-        target = other.column(key)
-        if target is not None and target.profile.found == column.profile.found:
-            matching.append((other, target))
-    return matching
+class _Targets:
+    """The tables that a column may refer to by its name; looked up, as every column of every table asks."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self._named: dict[str, list[tuple[Table, str]]] = defaultdict(list)
+        """By what a column is called that refers to a key."""
+        self._keyed: dict[str, list[tuple[Table, str]]] = defaultdict(list)
+        """By what the key itself is called."""
+        self._held: dict[str, list[tuple[Table, Column]]] = defaultdict(list)
+        """By what any column is called."""
+        for table in tables:
+            if table.is_view or not table.rows:
+                continue
+            if len(table.key) == 1 and table.key != ("rowid",):
+                key = table.key[0]
+                self._keyed[key.casefold()].append((table, key))
+                for name in _referring(key.casefold(), table.name.casefold()):
+                    self._named[name].append((table, key))
+            for low, column in {c.name.casefold(): c for c in reversed(table.columns)}.items():
+                self._held[low].append((table, column))
+
+    def of(self, column: Column, table: Table) -> list[tuple[Table, Column]]:
+        """Tables that the name of a table's column suggests, with the column of theirs that it may refer to."""
+        if table.is_view:
+            return []
+        low = column.name.casefold()
+        found = [(other, key) for other, key in self._named.get(low, ()) if other.name != table.name]
+        # parent_number, target_number: only when one table alone has a key of that name, and not just "id".
+        tails = [low[at + 1 :] for at, sign in enumerate(low) if sign == "_" and len(low) - at > 3]
+        ends = [each for tail in tails for each in self._keyed.get(tail, ()) if each[0].name != table.name]
+        found += ends if len(ends) == 1 else []
+        # A column of the same name that hardly repeats there: two duplicate rows keep it from being a key.
+        if low == "id" or low.endswith(("_id", "code", "key")):
+            for other, same in self._held.get(low, ()):
+                is_telling = same.profile.distinct >= 0.85 * other.rows and same.profile.null_share == 0
+                if is_telling and other.name != table.name:
+                    found.append((other, same.name))
+        matching = []
+        for other, key in dict.fromkeys(found):
+            target = other.column(key)
+            if target is not None and target.profile.found == column.profile.found:
+                matching.append((other, target))
+        return matching
 
 
-def _names(low: str, key: str, owner: str) -> bool:
+def _referring(key: str, owner: str) -> set[str]:
+    """What a column may be called that refers to the key of a table, in lower case."""
     stems = {owner, owner.removesuffix("s"), owner.removesuffix("es"), owner.removesuffix("ies") + "y"}
-    return low == key or any(low in (stem, f"{stem}_{key}", f"{stem}{key}", f"{stem}_id") for stem in stems)
+    return {key, *(name for stem in stems for name in (stem, f"{stem}_{key}", f"{stem}{key}", f"{stem}_id"))}
 
 
 def _is_ruled_out(column: Column, key: Column) -> bool:
