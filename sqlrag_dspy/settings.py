@@ -129,9 +129,13 @@ def _column(name: str) -> None:
         raise ValueError(f"{name!r} names no column; write 'table.column'")
 
 
+OVERRIDDEN: dict[str, type[BaseModel]] = {"limits": Limits, "budget": Budget, "search": SearchSettings}
+"""The parts of the settings whose keys a variable overrides, as SQLRAG_LIMITS_SECONDS does."""
+
+
 def _known(where: str) -> type[BaseModel]:
     """The part of the settings that a key of that path belongs to."""
-    parts: dict[str, type[BaseModel]] = {"policy": PolicySettings, "limits": Limits, "budget": Budget}
+    parts: dict[str, type[BaseModel]] = {**OVERRIDDEN, "policy": PolicySettings, "tables": TableSettings}
     return parts.get(where.partition(".")[0], Settings) if "." in where else Settings
 
 
@@ -176,13 +180,16 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
             raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     elif named:
         raise SettingsError(f"no settings file {path}; write one with 'sqlrag init URL'")
+    overriding: dict[str, str] = {}
     for name in ("source", "program", "store", "lm", "lm_small", "embedder"):
         if (value := environ.get(f"SQLRAG_{name.upper()}")) is not None:
             table[name] = value.split(",") if name == "embedder" else value
-    for part, fields in (("limits", Limits.model_fields), ("budget", Budget.model_fields)):
-        for name in fields:
-            if (value := environ.get(f"SQLRAG_{part.upper()}_{name.upper()}")) is not None:
-                table.setdefault(part, {})[name] = value
+    for part, model in OVERRIDDEN.items():
+        for name in model.model_fields:
+            variable = f"SQLRAG_{part.upper()}_{name.upper()}"
+            keys = table.setdefault(part, {})
+            if (value := environ.get(variable)) is not None and isinstance(keys, dict):
+                keys[name], overriding[f"{part}.{name}"] = value, variable
     try:
         return Settings.model_validate(table)
     except ValidationError as error:
@@ -192,4 +199,5 @@ def load(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
         remedy = (
             f"known keys: {known}" if first["type"] == "extra_forbidden" else "see the README, Configuration"
         )
-        raise SettingsError(f"{path}: {where}: {first['msg']} ({remedy})") from error
+        place = overriding.get(where) or f"{path}: {where}"
+        raise SettingsError(f"{place}: {first['msg']} ({remedy})") from error
