@@ -30,6 +30,18 @@ NEEDS_MODEL = (
     "Nothing was guessed."
 )
 
+LOST_MODEL = (
+    "This question needs a language model to be turned into SQL, and the one that is set did not answer. "
+    "Nothing was guessed."
+)
+
+
+def unanswered(rag: Parts, inquiry: Inquiry) -> str:
+    """Why an sql question has no answer."""
+    if not rag.engine.is_set:
+        return NEEDS_MODEL
+    return LOST_MODEL if inquiry.has_lost_model else "No statement could be written that runs."
+
 
 def write(rag: Parts, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answer:
     """The finished Answer, with citations, warnings, trace and bill."""
@@ -45,7 +57,7 @@ def write(rag: Parts, inquiry: Inquiry, plan: Plan, evidence: Evidence) -> Answe
         answer.answer = DECLINED.get(answer.decline_reason, DECLINED["other-domain"])
         answer.explanation = "Nothing was computed or searched."
     elif evidence.needs_model:
-        answer.answer = NEEDS_MODEL if not rag.engine.is_set else "No statement could be written that runs."
+        answer.answer = unanswered(rag, inquiry)
         answer.explanation = "Nothing was computed."
         answer.flagged = rag.engine.is_set
     elif evidence.written is not None:

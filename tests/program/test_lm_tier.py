@@ -305,6 +305,19 @@ def test_a_model_that_writes_no_sql_leaves_the_sketch(make, rag, failure):
     assert not answer.needs_model
 
 
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (dspy.lm15.TransportError("connection refused"), "the one that is set did not answer"),
+        ("SELECT COUNT( FROM", "No statement could be written that runs."),
+    ],
+)
+def test_without_a_sketch_the_answer_says_whether_the_model_was_lost(ask, failure, said):
+    answer, _ = ask(COUNT, route="sql", sql=failure, repair=failure)
+    assert (answer.needs_model, answer.flagged) == (True, True)
+    assert said in answer.answer
+
+
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
 def test_a_model_that_fails_to_repair_leaves_the_sketch(make, rag, failure):
     lm = scripted(route="sql", sql=WRONG, repair=failure)
