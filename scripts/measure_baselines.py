@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from sqlrag_dspy.learn import labels
+from sqlrag_dspy.learn.asked import asked_questions
 from sqlrag_dspy.learn.baselines import plain_routers
 from sqlrag_dspy.learn.databases import missing_variable, open_all
 from sqlrag_dspy.learn.fit import FitRouter
@@ -57,7 +58,8 @@ def main() -> None:
     ways["majority"] = lambda label: commonest
     for name, model in plain_routers(train).items():
         ways[name] = lambda label, model=model: str(model.predict([label.question])[0])
-    fitted = FitRouter().compile(program, trainset=[labels.example(label) for label in train])
+    made = asked_questions(databases, [f.parent for f in train_files])
+    fitted = FitRouter(made=made).compile(program, trainset=[labels.example(label) for label in train])
     ways["delexicalised, linear"] = lambda label: learned(fitted, label, is_quick=True)
     ways["the project's router"] = lambda label: learned(fitted, label, is_quick=False)
     if given.lm:

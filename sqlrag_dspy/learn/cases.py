@@ -26,6 +26,8 @@ class Case:
     database: Database
     links: Links
     masked: str
+    weight: float = 1.0
+    """How much it counts when heads are fitted, against a labelled query."""
 
     @cached_property
     def sense(self) -> Sense:
@@ -35,15 +37,20 @@ class Case:
 
 def cases_of(program: SqlRag, examples: Sequence[dspy.Example]) -> list[Case]:
     """Links every example over its own bound database. Raises LabelError when there are none."""
-    from sqlrag_dspy.link import mask
-
     if not examples:
         raise LabelError("no labelled queries to fit on")
+    return linked(program, examples)
+
+
+def linked(program: SqlRag, examples: Sequence[dspy.Example], weight: float = 1.0) -> list[Case]:
+    """The cases of examples, however many, each of that weight."""
+    from sqlrag_dspy.link import mask
+
     out = []
     for example in examples:
         database = program.bound(example.get("database"))
         links = database.link(example.question)
-        out.append(Case(example, database, links, mask(links)))
+        out.append(Case(example, database, links, mask(links), weight))
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlrag_dspy.errors import GateRefused, LabelError, ProgramError, SqlRagError
 from sqlrag_dspy.learn import labels, report, synthesize
+from sqlrag_dspy.learn.asked import asked_questions
 from sqlrag_dspy.learn.databases import check_databases, open_all
 from sqlrag_dspy.learn.evaluate import Judged, run, summarise
 from sqlrag_dspy.learn.fit import FitRouter, FitThresholds
@@ -90,13 +91,15 @@ def compile_program(
             tell("resuming: the learned tier is already fitted")
         else:
             tell(f"fitting the router on {len(examples)} labels")
-            program = FitRouter(seed=seed).compile(program, trainset=examples)
+            routing = FitRouter(seed=seed, made=asked_questions(databases, folders, seed=seed))
+            program = routing.compile(program, trainset=examples)
             questions = made_questions(databases, folders, seed=seed)
             tell(f"fitting the sketcher on the labels and {len(questions)} made questions")
             fitting = FitSketch(seed=seed, made=questions)
             program = fitting.compile(program, trainset=examples)
             tell("choosing thresholds")
-            program = FitThresholds(seed=seed, trusted=fitting.trusted).compile(program, trainset=examples)
+            choosing = FitThresholds(seed=seed, trusted=fitting.trusted, routed=routing.routed)
+            program = choosing.compile(program, trainset=examples)
         card = _card(program, out, hashes, databases, settings, seed)
         artifact.write(program, partial, card)
         if engine is not None:

@@ -6,6 +6,7 @@ DSPy's own optimizers do. Confidence is calibrated on predictions that the fold 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from dspy.teleprompt import Teleprompter
 from numpy.typing import NDArray
 
-from sqlrag_dspy.learn.cases import Case, cases_of, dense_of, scale_of
+from sqlrag_dspy.learn.cases import Case, cases_of, dense_of, linked, scale_of
 from sqlrag_dspy.learn.fit_sketch import FitSketch, held_out_trust
 from sqlrag_dspy.learn.linear import (
     FOLDS,
@@ -29,17 +30,34 @@ from sqlrag_dspy.learn.linear import (
 )
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.demonstrations import Demonstration
-from sqlrag_dspy.program.features import Head, terms
+from sqlrag_dspy.program.features import Head, Vocabulary, terms
 
 REASON_TERMS = 2000
 """Terms that tell the reason of a decline; of the router's many, the others are not seen in declines."""
 
 
-class FitRouter(Teleprompter):
-    """Fits `program.router` and fills the demonstration bank."""
+MADE_WEIGHT = 0.15
+"""How much a made question counts: its patterns are few, and its topics are no questions of people."""
 
-    def __init__(self, seed: int = 0, strength: float = 8.0, full_strength: float = 2.0) -> None:
+
+class FitRouter(Teleprompter):
+    """Fits `program.router` and fills the demonstration bank.
+
+    `made` are examples that are fitted along (see `asked`); confidence is calibrated on labels alone. After
+    `compile`, `routed` holds what FitThresholds needs: for each label, a confidence and whether the route was
+    right, by heads that never saw it.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        strength: float = 8.0,
+        full_strength: float = 2.0,
+        made: Sequence[dspy.Example] = (),
+    ) -> None:
         super().__init__()
+        self.made = made
+        self.routed: list[tuple[float, bool]] | None = None
         self.seed = seed
         self.strength = strength
         self.full_strength = full_strength
@@ -49,69 +67,69 @@ class FitRouter(Teleprompter):
     ) -> SqlRag:
         """The student, its router fitted on `trainset`, temperature and gate chosen by cross-validation."""
         cases = cases_of(student, trainset)
-        routes = [case.example.route for case in cases]
-        databases = [case.database.name for case in cases]
-        known = known_words([case.masked for case in cases], databases)
-        counted = [terms(case.masked, known) for case in cases]
-        vocabulary = vocabulary_of(counted, known)
+        made = linked(student, self.made, MADE_WEIGHT)
+        fitted = [*cases, *made]
+        routes = [case.example.route for case in fitted]
+        vocabulary, counted = vocabulary_for(fitted)
         scale = scale_of(cases)
-        dense = dense_of(cases, scale)
         sparse = matrix(vocabulary, counted)
-        joined = matrix(vocabulary, counted, dense)
+        joined = matrix(vocabulary, counted, dense_of(fitted, scale))
+        weights = np.array([case.weight for case in fitted])
         router = student.router
         router.vocabulary, router.scale, router.seed = vocabulary, scale, self.seed
-        held = self.held_out(cases)
+        labelled = routes[: len(cases)]
+        names = sorted(set(routes))
+        order = [names.index(route) for route in labelled]
+        held = self.held_out(cases, made)
         for name, features, strength in (
             ("quick", sparse, self.strength),
             ("full", joined, self.full_strength),
         ):
-            head = logistic(features, routes, strength, seed=self.seed)
-            scores = held[name]
-            order = [sorted(set(routes)).index(route) for route in routes]
-            head.temperature = temperature(scores, order)
+            head = logistic(features, routes, strength, weights, seed=self.seed)
+            head.temperature = temperature(held[name], order)
             setattr(router, name, head)
-        router.gate = self._gate(router.quick, held, routes)
-        declined = [
-            (n, _reason(case.example)) for n, case in enumerate(cases) if case.example.route == "decline"
-        ]
+        router.gate = self._gate(router.quick, held, order)
+        self.routed = routed(held["full"], order, router.full.temperature)
+        declined = [n for n, route in enumerate(routes) if route == "decline"]
         if declined:
-            reasons = logistic(sparse[[n for n, _ in declined]], [r for _, r in declined], self.strength)
+            told = [_reason(fitted[n].example) for n in declined]
+            reasons = logistic(sparse[declined], told, self.strength, weights[declined])
             router.reasons = sparsen(reasons, vocabulary.idf, REASON_TERMS)
         student.demonstrations.fill([_demonstration(case) for case in cases])
         return student
 
-    def held_out(self, cases: Sequence[Case]) -> dict[str, NDArray[np.float64]]:
-        """Scores of every case by heads that never saw it, vocabulary included; classes in sorted order."""
-        routes = [case.example.route for case in cases]
+    def held_out(self, cases: Sequence[Case], made: Sequence[Case] = ()) -> dict[str, NDArray[np.float64]]:
+        """Scores of every case by heads that never saw it, vocabulary included; classes in sorted order.
+
+        The `made` cases are fitted along in every fold.
+        """
+        fitted = [*cases, *made]
+        routes = [case.example.route for case in fitted]
         names = sorted(set(routes))
-        fold = folds_of(routes, self.seed)
-        dense = dense_of(cases, scale_of(cases))
+        fold = folds_of(routes[: len(cases)], self.seed)
+        dense = dense_of(fitted, scale_of(cases))
         out = {name: np.zeros((len(cases), len(names))) for name in ("quick", "full")}
         for number in range(FOLDS):
-            train = [int(n) for n in np.flatnonzero(fold != number)]
+            seen = [int(n) for n in np.flatnonzero(fold != number)]
             test = [int(n) for n in np.flatnonzero(fold == number)]
-            if not test or not train:
+            if not test or not seen:
                 continue
-            known = known_words([cases[n].masked for n in train], [cases[n].database.name for n in train])
-            counted = [terms(case.masked, known) for case in cases]
-            vocabulary = vocabulary_of([counted[n] for n in train], known)
+            train = [*seen, *range(len(cases), len(fitted))]
+            vocabulary, counted = vocabulary_for([fitted[n] for n in train], fitted)
             for name, block, strength in (
                 ("quick", None, self.strength),
                 ("full", dense, self.full_strength),
             ):
                 features = matrix(vocabulary, counted, block)
-                head = logistic(features[train], [routes[n] for n in train], strength, seed=self.seed)
+                weights = [fitted[n].weight for n in train]
+                head = logistic(features[train], [routes[n] for n in train], strength, weights, self.seed)
                 columns = [names.index(c) for c in head.classes]
                 out[name][np.ix_(np.array(test), np.array(columns))] = scores_of(head, features[test])
         return out
 
-    def _gate(self, quick: Head, held: dict[str, NDArray[np.float64]], routes: Sequence[str]) -> float:
+    def _gate(self, quick: Head, held: dict[str, NDArray[np.float64]], right: Sequence[int]) -> float:
         """The lowest quick-stage confidence at which held-out accuracy loses nothing to the full stage."""
-        names = sorted(set(routes))
-        right = np.array([names.index(route) for route in routes])
-        scaled = held["quick"] / quick.temperature
-        shares = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        confidence = shares.max(axis=1) / shares.sum(axis=1)
+        confidence = np.array([sure for sure, _ in routed(held["quick"], right, quick.temperature)])
         first, second = held["quick"].argmax(axis=1) == right, held["full"].argmax(axis=1) == right
         choices = [
             (float(np.where(confidence >= gate, first, second).mean()), -gate)
@@ -119,6 +137,24 @@ class FitRouter(Teleprompter):
         ]
         top = max(score for score, _ in choices)
         return float(-max(negative for score, negative in choices if score >= top - 0.002))
+
+
+def vocabulary_for(
+    cases: Sequence[Case], read: Sequence[Case] | None = None
+) -> tuple[Vocabulary, list[Counter[str]]]:
+    """The vocabulary of the cases, and the counted terms of all that are `read` by it (by default, the same)."""
+    known = known_words([case.masked for case in cases], [case.database.name for case in cases])
+    vocabulary = vocabulary_of([terms(case.masked, known) for case in cases], known)
+    return vocabulary, [terms(case.masked, known) for case in (cases if read is None else read)]
+
+
+def routed(scores: NDArray[np.float64], right: Sequence[int], temperature: float) -> list[tuple[float, bool]]:
+    """Of every row of scores, the calibrated confidence of its best class, and whether that one is right."""
+    scaled = scores / (temperature or 1.0)
+    shares = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    confidence = shares.max(axis=1) / shares.sum(axis=1)
+    hit = scores.argmax(axis=1) == np.asarray(right)
+    return [(float(sure), bool(ok)) for sure, ok in zip(confidence, hit)]
 
 
 def _reason(example: dspy.Example) -> str:
@@ -148,7 +184,8 @@ class FitThresholds(Teleprompter):
     """Chooses the confidences above which the learned tier answers, on held-out predictions.
 
     `wrong` is the share of sql questions that may be answered wrongly; `route_precision` the accuracy asked
-    of the routes that are not handed to a model. `trusted` is what FitSketch held out, where it has just run.
+    of the routes that are not handed to a model. `trusted` is what FitSketch held out and `routed` what FitRouter
+    did, where they have just run.
     """
 
     def __init__(
@@ -157,8 +194,10 @@ class FitThresholds(Teleprompter):
         wrong: float = 0.05,
         route_precision: float = 0.97,
         trusted: Sequence[tuple[float, bool]] | None = None,
+        routed: Sequence[tuple[float, bool]] | None = None,
     ) -> None:
         super().__init__()
+        self.routed = routed
         self.trusted = trusted
         self.seed = seed
         self.wrong = wrong
@@ -180,15 +219,16 @@ class FitThresholds(Teleprompter):
         return student
 
     def _route(self, student: SqlRag, cases: Sequence[Case]) -> float:
-        routes = [case.example.route for case in cases]
-        names = sorted(set(routes))
-        scores = FitRouter(self.seed).held_out(cases)["full"] / (student.router.full.temperature or 1.0)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        confidence = shares.max(axis=1) / shares.sum(axis=1)
-        right = scores.argmax(axis=1) == np.array([names.index(route) for route in routes])
+        found = self.routed
+        if found is None:
+            routes = [case.example.route for case in cases]
+            scores = FitRouter(self.seed).held_out(cases)["full"]
+            names = sorted(set(routes))
+            right = [names.index(route) for route in routes]
+            found = routed(scores, right, student.router.full.temperature)
         for threshold in np.arange(0.3, 0.99, 0.01):
-            kept = confidence >= threshold
-            if kept.any() and right[kept].mean() >= self.route_precision:
+            kept = [ok for confidence, ok in found if confidence >= threshold]
+            if kept and sum(kept) / len(kept) >= self.route_precision:
                 return float(round(threshold, 2))
         return 0.99
 

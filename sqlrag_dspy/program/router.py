@@ -1,14 +1,15 @@
 """The learned router: a calibrated linear classifier over the delexicalised question.
 
 Two stages, one answer, and for a decline its likeliest reason. The first reads n-grams of the masked question
-alone. Only when its confidence stays under `gate` does the second add the multilingual sentence embedding and
+alone. Only when its confidence stays under `gate`, or when the question holds nothing
+that it knows, does the second add the multilingual sentence embedding and
 how near the question is to what the database holds, which costs milliseconds and a model to load. Fitting is in
 `learn.fit`; the LM tier is in `route.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,8 +17,7 @@ import dspy
 import numpy as np
 from dspy.predict.parameter import Parameter
 
-from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, pack, terms, unpack
-from sqlrag_dspy.types import ROUTES
+from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, pack, terms, tokens, unpack
 
 NEARNESS_SCALE = 0.3
 """How much a nearness, in standard deviations, weighs beside the unit-length n-gram block."""
@@ -85,16 +85,21 @@ class Router(dspy.Module, Parameter):
             return dspy.Prediction(route=None, confidence=0.0, probabilities={}, stage="none", reason=None)
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
         probabilities, stage = self.quick.probabilities(columns, values), "quick"
-        if sense is not None and self.full.classes and max(probabilities.values()) < self.gate:
+        is_sure = max(probabilities.values()) >= self.gate and self._knows(masked)
+        if sense is not None and self.full.classes and not is_sure:
             block = self.scale.block(sense())
             probabilities, stage = self.full.probabilities(columns, values, block), "full"
-        route, confidence = best(probabilities, ROUTES)
+        route, confidence = best(probabilities, _likeliest(probabilities))
         reason = None
         if self.reasons.classes:
             reason, _ = best(self.reasons.probabilities(columns, values))
         return dspy.Prediction(
             route=route, confidence=confidence, probabilities=probabilities, stage=stage, reason=reason
         )
+
+    def _knows(self, masked: str) -> bool:
+        """Whether the question holds a link or a word that labelled queries share; else n-grams tell nothing."""
+        return any(token[0] == "<" or token in self.vocabulary.known for token in tokens(masked))
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         return {
@@ -119,3 +124,13 @@ class Router(dspy.Module, Parameter):
 
     def reset(self) -> None:
         """Does nothing: DSPy's optimizers reset prompts, and fitted weights are not theirs to clear."""
+
+
+def _likeliest(probabilities: Mapping[str, float]) -> tuple[str, ...]:
+    """The routes among which the likeliest is taken: both searches where a search is likelier than all else.
+
+    Which of the two it is, the filters decide.
+    """
+    searched = probabilities.get("vector", 0.0) + probabilities.get("hybrid", 0.0)
+    other = max(probabilities.get("sql", 0.0), probabilities.get("decline", 0.0))
+    return ("vector", "hybrid") if searched > other else ("sql", "decline")

@@ -223,7 +223,7 @@ def test_prompts_of_another_program_are_taken_over(compile_, interrupted, out, m
 
     class Fitted:
         def __init__(self, **_):
-            self.outcomes = self.trusted = []
+            self.outcomes = self.trusted = self.routed = []
 
         def compile(self, program, **_):
             return program

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from sqlrag_dspy.program.column_names import plain
+from sqlrag_dspy.program.features import Head, Vocabulary
 from sqlrag_dspy.program.nearness import TO_COLUMNS, TO_TEXTS, nearness
 from sqlrag_dspy.program.router import FAR_OUT, NEARNESS_SCALE, Router, Scale, Sense
+from sqlrag_dspy.types import ROUTES
 
 
 def sense(near) -> Sense:
@@ -59,3 +61,39 @@ def test_a_question_is_near_to_its_columns_and_texts(small_database):
 )
 def test_stored_names_are_read_as_words(name, said):
     assert plain(name) == said
+
+
+def router_of(biases: dict[str, float], known: str = "") -> Router:
+    """A router whose stages read nothing, and lean to routes as told."""
+    router = Router()
+    names = tuple(sorted(ROUTES))
+    bias = np.array([biases.get(name, 0.0) for name in names], np.float32)
+    router.quick = Head(names, np.zeros((4, 0), np.float32), bias)
+    router.full = Head(names, np.zeros((4, 3), np.float32), bias)
+    router.vocabulary = Vocabulary(known=frozenset(known.split()))
+    router.gate = 0.5
+    return router
+
+
+@pytest.mark.parametrize(
+    ("masked", "stage"),
+    [
+        ("how is zxcv", "quick"),
+        ("<TABLE> zxcv", "quick"),
+        ("asdf qwer zxcv", "full"),
+        ("?!", "full"),
+    ],
+)
+def test_a_question_that_holds_nothing_known_is_never_decided_by_its_ngrams_alone(masked, stage):
+    router = router_of({"vector": 5.0}, known="how is")
+    told = router(masked=masked, sense=lambda: sense([]))
+    assert told.stage == stage
+    assert router(masked=masked).stage == "quick"  # where nothing else can be read
+
+
+def test_a_search_that_is_likely_of_either_kind_wins_over_a_likelier_single_route():
+    told = router_of({"sql": 1.0, "vector": 0.6, "hybrid": 0.5})(masked="x")
+    assert told.route == "vector"
+    assert told.confidence == told.probabilities["vector"] < told.probabilities["sql"]
+    assert router_of({"sql": 2.0, "vector": 0.6, "hybrid": 0.5})(masked="x").route == "sql"
+    assert router_of({"decline": 2.0, "vector": 0.6, "hybrid": 0.5})(masked="x").route == "decline"
