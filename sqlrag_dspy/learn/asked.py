@@ -114,6 +114,7 @@ def ask(
             route=route,
             tags=[reason] if reason else [],
             also_ok=[],
+            is_nonsense=asking is None,
         )
         made.setdefault(question, example.with_inputs("question", "database"))
     return list(made.values())

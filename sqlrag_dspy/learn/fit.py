@@ -143,7 +143,8 @@ def vocabulary_for(
     cases: Sequence[Case], read: Sequence[Case] | None = None
 ) -> tuple[Vocabulary, list[Counter[str]]]:
     """The vocabulary of the cases, and the counted terms of all that are `read` by it (by default, the same)."""
-    known = known_words([case.masked for case in cases], [case.database.name for case in cases])
+    said = [case for case in cases if not case.example.get("is_nonsense")]
+    known = known_words([case.masked for case in said], [case.database.name for case in said])
     vocabulary = vocabulary_of([terms(case.masked, known) for case in cases], known)
     return vocabulary, [terms(case.masked, known) for case in (cases if read is None else read)]
 

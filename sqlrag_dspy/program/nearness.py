@@ -17,6 +17,8 @@ from sqlrag_dspy.program.features import Floats
 
 TO_TEXTS = 8
 """Features of one reading against the texts, as `index.nearness` orders them."""
+KNOWN = 5
+"""The one of them that says how much of the reading any text holds."""
 TO_COLUMNS = 3
 """Cosine of the nearest column's name, the mean of the three nearest, and how far the nearest stands out."""
 

@@ -39,6 +39,11 @@ def decide(rag: Parts, inquiry: Inquiry) -> Plan:
             # There is nothing to search: what can be answered at all is computed.
             plan.route, plan.confidence = "sql", likely.get("sql", plan.confidence)
         plan.split = min(likely.get("sql", 0.0), likely.get("vector", 0.0) + likely.get("hybrid", 0.0))
+        if learned.is_strange and plan.decided_by == "learned" and plan.route in ("vector", "hybrid"):
+            inquiry.flagged = True
+            inquiry.warnings.append(
+                "no text holds a word of the question; what is quoted may not be about it"
+            )
         step.output = f"{plan.route} ({plan.decided_by}, {plan.confidence:.2f})"
     if plan.route != "decline":
         gather.prepare(rag, inquiry, plan)

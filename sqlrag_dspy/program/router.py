@@ -18,11 +18,17 @@ import numpy as np
 from dspy.predict.parameter import Parameter
 
 from sqlrag_dspy.program.features import Floats, Head, Vocabulary, best, pack, terms, tokens, unpack
+from sqlrag_dspy.program.nearness import KNOWN
 
 NEARNESS_SCALE = 0.3
 """How much a nearness, in standard deviations, weighs beside the unit-length n-gram block."""
 FAR_OUT = 3.0
 """Standard deviations beyond which a nearness counts no more."""
+STRANGE = 0.4
+"""How likely it is that nothing is asked of this database, where it knows no word of the question.
+
+No more than that: a topic in another language than the texts looks the same.
+"""
 
 
 class Sense(NamedTuple):
@@ -79,22 +85,38 @@ class Router(dspy.Module, Parameter):
     def forward(self, masked: str, sense: Callable[[], Sense] | None = None) -> dspy.Prediction:
         """`masked` is the delexicalised question; `sense` works out the rest when it is needed.
 
-        Without `sense` the first stage alone answers. An unfitted router gives no route.
+        Without `sense` the first stage alone answers. An unfitted router gives no route. `is_strange` says that
+        neither a label nor a link nor a text knows anything of the question.
         """
         if not self.is_fitted:
-            return dspy.Prediction(route=None, confidence=0.0, probabilities={}, stage="none", reason=None)
+            return dspy.Prediction(
+                route=None, confidence=0.0, probabilities={}, stage="none", reason=None, is_strange=False
+            )
         columns, values = self.vocabulary.vector(terms(masked, self.vocabulary.known))
         probabilities, stage = self.quick.probabilities(columns, values), "quick"
-        is_sure = max(probabilities.values()) >= self.gate and self._knows(masked)
+        knows, is_strange = self._knows(masked), False
+        is_sure = max(probabilities.values()) >= self.gate and knows
         if sense is not None and self.full.classes and not is_sure:
-            block = self.scale.block(sense())
+            sensed = sense()
+            block = self.scale.block(sensed)
             probabilities, stage = self.full.probabilities(columns, values, block), "full"
+            is_strange = not knows and len(sensed.nearness) > KNOWN and sensed.nearness[KNOWN] == 0
+        if is_strange:
+            probabilities = {
+                name: (1 - STRANGE) * share + STRANGE * (name == "decline")
+                for name, share in probabilities.items()
+            }
         route, confidence = best(probabilities, _likeliest(probabilities))
         reason = None
         if self.reasons.classes:
             reason, _ = best(self.reasons.probabilities(columns, values))
         return dspy.Prediction(
-            route=route, confidence=confidence, probabilities=probabilities, stage=stage, reason=reason
+            route=route,
+            confidence=confidence,
+            probabilities=probabilities,
+            stage=stage,
+            reason=reason,
+            is_strange=bool(is_strange),
         )
 
     def _knows(self, masked: str) -> bool:

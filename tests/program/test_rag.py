@@ -311,3 +311,9 @@ def test_cancelling_the_task_of_a_question_cancels_its_query(rag, monkeypatch):
     monkeypatch.undo()
     assert len(seen) == 1
     assert rag.ask(COUNT).rows
+
+
+@pytest.mark.parametrize("question", ["asdf qwer zxcv", "blorf wuggle snarf", "qqqq", "plimf dorga?"])
+def test_nonsense_is_declined_or_flagged_with_little_confidence(rag, question):
+    answer = rag.ask(question)
+    assert answer.route == "decline" or (answer.flagged and answer.confidence <= 0.6)

@@ -7,7 +7,7 @@ import pytest
 
 from sqlrag_dspy.program.column_names import plain
 from sqlrag_dspy.program.features import Head, Vocabulary
-from sqlrag_dspy.program.nearness import TO_COLUMNS, TO_TEXTS, nearness
+from sqlrag_dspy.program.nearness import KNOWN, TO_COLUMNS, TO_TEXTS, nearness
 from sqlrag_dspy.program.router import FAR_OUT, NEARNESS_SCALE, Router, Scale, Sense
 from sqlrag_dspy.types import ROUTES
 
@@ -89,6 +89,23 @@ def test_a_question_that_holds_nothing_known_is_never_decided_by_its_ngrams_alon
     told = router(masked=masked, sense=lambda: sense([]))
     assert told.stage == stage
     assert router(masked=masked).stage == "quick"  # where nothing else can be read
+
+
+@pytest.mark.parametrize(("known", "route", "confidence"), [(0.0, "vector", 0.6), (0.2, "vector", 1.0)])
+def test_what_neither_labels_nor_texts_know_is_searched_with_little_confidence(known, route, confidence):
+    router = router_of({"vector": 20.0}, known="how is")
+    near = np.full(TO_TEXTS, 0.1)
+    near[KNOWN] = known
+    told = router(masked="asdf qwer zxcv", sense=lambda: sense(near))
+    assert (told.route, told.is_strange) == (route, known == 0)
+    assert told.confidence == pytest.approx(confidence)
+    assert not router(masked="how is zxcv", sense=lambda: sense(near)).is_strange
+
+
+def test_what_is_strange_and_doubtful_is_declined():
+    router = router_of({"vector": 1.0, "decline": 0.5})
+    assert router(masked="asdf", sense=lambda: sense(np.full(TO_TEXTS, np.nan))).route == "vector"
+    assert router(masked="asdf", sense=lambda: sense(np.zeros(TO_TEXTS))).route == "decline"
 
 
 def test_a_search_that_is_likely_of_either_kind_wins_over_a_likelier_single_route():
