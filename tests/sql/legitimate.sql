@@ -454,3 +454,9 @@ SELECT word_count AS a, a + 1 AS b, a + b AS c, c - b AS d FROM articles ORDER B
 SELECT typeof(word_count), typeof(title), typeof(authors), typeof(NULL) FROM articles ORDER BY title -- types in SQLite's words
 SELECT typeof(amount), COUNT(*) FROM orders WHERE typeof(amount) = 'real' GROUP BY 1 -- rows by type
 SELECT COUNT(*) FROM articles WHERE typeof(word_count) = 'integer' AND typeof(published_date) = 'text' -- types in conditions
+SELECT title, MAX(LENGTH(authors), 5), MIN(word_count, LENGTH(authors), 100) FROM articles ORDER BY title -- the larger of two, one of them missing
+SELECT MAX(authors, 'B'), MAX(NULL, 1) FROM articles ORDER BY title -- the later of two texts
+SELECT amount % 7, amount / 3 % 4, 7.9 % 3, id % 2 FROM orders ORDER BY id -- remainders of fractions
+SELECT json_extract('{"a": "x", "b": {"c": [1, 2]}}', '$.a'), json_extract('{"a": "x", "b": {"c": [1, 2]}}', '$.b') -- a text of JSON without quotes
+SELECT COUNT(*) FROM orders WHERE json_extract('{"who": "Ada"}', '$.who') = customer -- a text of JSON compared
+SELECT COUNT(*) FROM orders WHERE json_extract('{"n": 100}', '$.n') = 100 AND json_extract('{"n": 100}', '$.n') > 20 -- a number of JSON compared

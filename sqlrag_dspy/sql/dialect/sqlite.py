@@ -37,6 +37,7 @@ from sqlrag_dspy.sql.dialect.dates import (
     try_cast,
 )
 from sqlrag_dspy.sql.dialect.grouping import wrap_bare_columns
+from sqlrag_dspy.sql.dialect.values import bracketed, storage_class, unless_missing, whole_remainder
 from sqlrag_dspy.sql.elapsed import stored_date, text_difference
 from sqlrag_dspy.sql.kinds import function_name, kind_of
 from sqlrag_dspy.sql.walking import nodes_of
@@ -106,7 +107,7 @@ class Repairs:
             exp.ILike: self._like,
             exp.Glob: self._like,
             exp.Div: self._div,
-            exp.Mod: _arithmetic,
+            exp.Mod: self._mod,
             exp.Mul: _arithmetic,
             exp.Add: _arithmetic,
             exp.Sub: _arithmetic,
@@ -140,6 +141,10 @@ class Repairs:
                 return exp.Div(this=cast(left, "DOUBLE"), expression=_not_zero(right))
         guarded = _not_zero(right)
         return changed if guarded is right else exp.Div(this=left, expression=guarded)
+
+    def _mod(self, node: exp.Mod) -> exp.Expr | None:
+        changed = _arithmetic(node)
+        return whole_remainder(changed or node) if self.is_sqlite else changed
 
     def _cast(self, node: exp.Cast) -> exp.Expr | None:
         inner, to = node.this, node.to.this
@@ -199,11 +204,14 @@ class Repairs:
             parent = node.parent
             return None if isinstance(parent, exp.Cast) else now()
         if name == "typeof" and len(arguments) == 1 and self.source_is_sqlite:
-            return _storage_class(arguments[0])
+            return storage_class(arguments[0])
         if name == "strptime":
             return call("try_strptime", *arguments)
         if name in ("max", "min") and len(arguments) > 1 and self.source_is_sqlite:
-            return call("greatest" if name == "max" else "least", *arguments)
+            return unless_missing(call("greatest" if name == "max" else "least", *arguments), arguments)
+        if name == "json_extract" and len(arguments) == 2 and self.source_is_sqlite:
+            path = comparing.string(arguments[1])  # a text without its quotes, as SQLite gives it
+            return call("json_extract_string", *arguments) if path is not None and "*" not in path else None
         if name == "total" and len(arguments) == 1:
             total = exp.Coalesce(
                 this=exp.Sum(this=_numeric(arguments[0])), expressions=[exp.Literal.number("0.0")]
@@ -255,18 +263,6 @@ class Repairs:
 
 
 # --- rules without state ----------------------------------------------------------------------------
-
-
-def _storage_class(node: exp.Expr) -> exp.Expr | None:
-    """typeof in SQLite's words, None where the kind is not known; a date is what it is kept as, a text."""
-    if isinstance(node, exp.Null):
-        return text("null")
-    kind = kind_of(node)
-    name = {"integer": "integer", "boolean": "integer", "number": "real", "text": "text"}.get(kind or "")
-    if name is None:
-        return None
-    missing = exp.Is(this=_bracketed(node), expression=exp.Null())
-    return exp.Case(ifs=[exp.If(this=missing, true=text("null"))], default=text(name))
 
 
 def _day(node: exp.Expr) -> exp.Expr:
@@ -325,16 +321,11 @@ def _numeric(node: exp.Expr) -> exp.Expr:
 def _is(node: exp.Is) -> exp.Expr | None:
     right = comparing.bare(node.expression)
     if isinstance(right, exp.Null | exp.Boolean):
-        left = _bracketed(node.this)
+        left = bracketed(node.this)
         return None if left is node.this else exp.Is(this=left, expression=node.expression)
     pair = comparing.align(node.this, node.expression, exp.NullSafeEQ)
     left, other = pair or (node.this, node.expression)
-    return exp.NullSafeEQ(this=_bracketed(left), expression=_bracketed(other))
-
-
-def _bracketed(node: exp.Expr) -> exp.Expr:
-    """A condition beside IS in brackets: without, it would be read with other ones when it is read again."""
-    return exp.Paren(this=node) if isinstance(node, exp.Predicate | exp.Not) else node
+    return exp.NullSafeEQ(this=bracketed(left), expression=bracketed(other))
 
 
 def _extract(node: exp.Extract) -> exp.Expr | None:
