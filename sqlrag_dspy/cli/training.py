@@ -162,13 +162,20 @@ def run_eval(args: argparse.Namespace, screen: Screen) -> int:
             lm=args.lm or settings.lm or None,
             progress=stage,
         )
-    if args.report is not None:
+    if screen.is_json:
+        screen.json(result)
+    else:
+        _show_all(result, args, screen)
+    if args.report is not None:  # last: a page that cannot be written does not cost the figures
         from sqlrag_dspy.learn.report import write_html
 
         write_html(result, args.report)
-    if screen.is_json:
-        screen.json(result)
-        return 0
+        screen.note(f"wrote {args.report}")
+    return 0
+
+
+def _show_all(result: Mapping[str, Any], args: argparse.Namespace, screen: Screen) -> None:
+    """The figures of an evaluation, and those of its parts."""
     show(result, screen)
     for kind in ("by_route", "by_lang"):
         for name, figures in (result.get(kind) or {}).items():
@@ -183,14 +190,11 @@ def run_eval(args: argparse.Namespace, screen: Screen) -> int:
         low, high = gap["interval"]
         screen.text(f"{name} against {args.against}: {gap['difference']:+.3f} [{low:+.3f}, {high:+.3f}]")
     if result.get("failures"):
-        screen.note(f"{len(result['failures'])} labels with something wrong; --json or --report lists them")
+        screen.note(f"labels with something wrong: {len(result['failures'])}; --json or --report lists them")
     # Times differ from run to run; kept off stdout, two evaluations of one program print the same.
     screen.note(
         f"seconds a question: median {result.get('seconds_p50')}, 95th percentile {result.get('seconds_p95')}"
     )
-    if args.report is not None:
-        screen.note(f"wrote {args.report}")
-    return 0
 
 
 def show(figures: Mapping[str, Any], screen: Screen) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +80,10 @@ def compile_program(
     if not trained:
         raise LabelError(f"there are no labels in {', '.join(map(str, train_files))}; add some")
     examples = [labels.example(label) for label in trained]
+    partial = out.with_name(out.name + ".partial")
+    _check_writable(out, partial)
     folders = dict.fromkeys(file.parent for file in (*train_files, *dev_files))
     databases = open_all(folders, settings, progress=tell)
-    partial = out.with_name(out.name + ".partial")
     hashes = {_relative(file): _hash(file) for file in train_files}
     try:
         check_databases([*trained, *wanted], databases)
@@ -130,6 +133,22 @@ def compile_program(
     finally:
         for database in databases.values():
             database.close()
+
+
+def _check_writable(*folders: Path) -> None:
+    """Raises ProgramError when a program could not be saved there; nothing is left behind."""
+    for folder in folders:
+        missing = list(takewhile(lambda place: not place.exists(), (folder, *folder.parents)))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise ProgramError(
+                f"no program can be saved in {folder} ({error.strerror}); give another folder"
+            ) from error
+        finally:
+            for made in filter(Path.is_dir, missing):
+                made.rmdir()
 
 
 def _engine(lm: str | None, optimizer: str | None) -> Any:

@@ -102,3 +102,11 @@ def test_eval_as_json_and_as_a_page(sqlrag, stories, asked):
     assert outcome.json["route_accuracy"] == 0.75
     assert asked[0]["program"] == "program"
     assert "<html" in (stories / "pages" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_page_that_cannot_be_written_does_not_cost_the_figures(sqlrag, stories, asked, how):
+    outcome = sqlrag("eval", "--set", "a", "--report", "stories.db/page.html", *how)
+    assert outcome.code == 1
+    assert "0.75" in outcome.out
+    assert "stories.db" in outcome.err

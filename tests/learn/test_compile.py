@@ -266,11 +266,14 @@ def test_what_is_wrong_is_said_before_anything_is_opened(small, out, tmp_path, m
         ({"train": [tmp_path / "none"]}, LabelError, "no label file or folder"),
         ({"train": [empty]}, LabelError, "there are no labels in"),
         ({"dev": empty}, LabelError, "holds no dev.jsonl"),
+        ({"out": empty / "train.jsonl"}, ProgramError, "no program can be saved in"),
+        ({"out": empty / "train.jsonl" / "mine"}, ProgramError, "no program can be saved in"),
+        ({"out": Path("/proc/mine")}, ProgramError, "no program can be saved in"),
     ]
     for options, kind, said in wrong:
-        given = {"train": [small.trainset], "dev": small.trainset, **options}
+        given = {"train": [small.trainset], "dev": small.trainset, "out": out, **options}
         with pytest.raises(kind) as caught:
-            compile_program(given.pop("train"), given.pop("dev"), out=out, settings=Settings(), **given)
+            compile_program(given.pop("train"), given.pop("dev"), settings=Settings(), **given)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "cache").exists()
