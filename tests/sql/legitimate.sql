@@ -460,3 +460,6 @@ SELECT amount % 7, amount / 3 % 4, 7.9 % 3, id % 2 FROM orders ORDER BY id -- re
 SELECT json_extract('{"a": "x", "b": {"c": [1, 2]}}', '$.a'), json_extract('{"a": "x", "b": {"c": [1, 2]}}', '$.b') -- a text of JSON without quotes
 SELECT COUNT(*) FROM orders WHERE json_extract('{"who": "Ada"}', '$.who') = customer -- a text of JSON compared
 SELECT COUNT(*) FROM orders WHERE json_extract('{"n": 100}', '$.n') = 100 AND json_extract('{"n": 100}', '$.n') > 20 -- a number of JSON compared
+SELECT format('{0} and {0}: {1}', title::VARCHAR, word_count) FROM articles -- one argument written twice
+SELECT json_pretty('{"a": [1, 2]}') -- a text of JSON on several lines
+SELECT COUNT(*), COUNT(a.*) FROM articles a -- rows counted by a star

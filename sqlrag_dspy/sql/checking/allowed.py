@@ -118,12 +118,22 @@ def refuse_unlisted(tree: exp.Expr) -> None:
             if not any(node.args.values()):
                 raise SqlRejected("GROUP BY names nothing; list columns after it")
             _refuse_many_groupings(node)
+        elif isinstance(node, exp.Rollup | exp.Cube) and not node.expressions:
+            raise SqlRejected(f"write GROUP BY {node.key.upper()} (a, b) instead of WITH {node.key.upper()}")
         elif kind is exp.Between and node.args.get("symmetric"):
             raise SqlRejected("BETWEEN SYMMETRIC is not supported; write the smaller bound first")
-        elif kind is exp.Star and not isinstance(node.parent, exp.Select | exp.Column | exp.Count):
+        elif kind is exp.Star and not _is_whole(node):
             raise SqlRejected("* stands for all columns only after SELECT and in COUNT(*)")
         elif kind is exp.Star and (node.args.get("replace") or node.args.get("rename")):
             raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
+
+
+def _is_whole(star: exp.Star) -> bool:
+    """Whether a star stands where all columns may: in a SELECT list, or counted; `a.*` likewise."""
+    holder = star.parent
+    if isinstance(holder, exp.Column):
+        holder = holder.parent
+    return isinstance(holder, exp.Select | exp.Count)
 
 
 def _refuse_many_groupings(node: exp.Group) -> None:

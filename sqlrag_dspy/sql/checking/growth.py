@@ -155,8 +155,14 @@ class Growth:
                 return Size(first.made * count, first.stored * count, first.items * count)
             return Size(max(count, 0.0), 0.0)
         if name in ("printf", "format"):
-            widths = sum(float(each) for each in re.findall(r"\d+", str(node.expressions[0].this)))
-            return Size(whole.made + widths, whole.stored)
+            pattern = str(node.expressions[0].this)
+            widths = sum(float(each) for each in re.findall(r"\d+", pattern))
+            # An argument that is named by its place may be written as often as the pattern likes.
+            times = len(re.findall(r"[{%]", pattern)) if re.search(r"\{\d|%\d+\$", pattern) else 1
+            return Size(whole.made * max(times, 1) + widths, whole.stored * max(times, 1))
+        if name == "json_pretty":
+            deepest = whole.made / 2  # each level is indented by four more, on a line of its own
+            return Size(whole.made * (_FACTORS[name] + 4 * deepest), whole.stored * _FACTORS[name])
         if name == "replace" and len(arguments) == 3:
             old = node.expressions[1]
             at_least = len(old.this) if isinstance(old, exp.Literal) and old.this else 1
