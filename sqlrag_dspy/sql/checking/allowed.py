@@ -128,7 +128,7 @@ def refuse_unlisted(tree: exp.Expr) -> None:
             raise SqlRejected("* REPLACE and * RENAME are not supported; list the columns")
 
 
-def _is_whole(star: exp.Star) -> bool:
+def _is_whole(star: exp.Expr) -> bool:
     """Whether a star stands where all columns may: in a SELECT list, or counted; `a.*` likewise."""
     holder = star.parent
     if isinstance(holder, exp.Column):
