@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         screen.json(
             {"folder": str(args.folder), "database": str(database), "index": asdict(report), "answers": given}
         )
-    config = args.folder / init.FILE
+    config = shlex.quote(str(args.folder / init.FILE))
     screen.note(f'\nnow ask your own: sqlrag ask --config {config} "…"   (or sqlrag search, sqlrag sql)')
     return 0
 

@@ -51,8 +51,9 @@ def test_the_five_questions(sqlrag, folder, monkeypatch):
 
 @needs_program
 def test_the_tour_shows_its_steps(sqlrag, folder):
-    outcome = sqlrag("demo", "--folder", "tour")
+    outcome = sqlrag("demo", "--folder", "a tour")
     assert outcome.code == 0, outcome.err
+    assert "--config 'a tour/sqlrag.toml'" in outcome.err
     for number, question in enumerate(demo.QUESTIONS, 1):
         assert f"{number}. {question}" in outcome.out
     for text in ("tool search_database", "tool search_documents", "rows chosen by", "answer:"):
