@@ -184,15 +184,16 @@ DOUBT = 0.4
 class FitThresholds(Teleprompter):
     """Chooses the confidences above which the learned tier answers, on held-out predictions.
 
-    `wrong` is the share of sql questions that may be answered wrongly; `route_precision` the accuracy asked
-    of the routes that are not handed to a model. `trusted` is what FitSketch held out and `routed` what FitRouter
-    did, where they have just run.
+    `wrong` is the share of sql questions that may be answered wrongly, `right` the share of those answered without
+    a flag that must be right; `route_precision` the accuracy asked of the routes that are not handed to a model.
+    `trusted` is what FitSketch held out and `routed` what FitRouter did, where they have just run.
     """
 
     def __init__(
         self,
         seed: int = 0,
         wrong: float = 0.05,
+        right: float = 0.9,
         route_precision: float = 0.97,
         trusted: Sequence[tuple[float, bool]] | None = None,
         routed: Sequence[tuple[float, bool]] | None = None,
@@ -202,6 +203,7 @@ class FitThresholds(Teleprompter):
         self.trusted = trusted
         self.seed = seed
         self.wrong = wrong
+        self.right = right
         self.route_precision = route_precision
 
     def compile(
@@ -214,7 +216,7 @@ class FitThresholds(Teleprompter):
         if trusted is None:
             trusted = held_out_trust(FitSketch(self.seed).held_out(student, trainset), self.seed)
         beyond = sum(1 for case in cases if case.example.route == "sql") - len(trusted)
-        student.thresholds.sql = lowest(trusted, self.wrong, len(trusted) + max(beyond, 0))
+        student.thresholds.sql = lowest(trusted, self.wrong, len(trusted) + max(beyond, 0), self.right)
         student.thresholds.doubt = min(DOUBT, student.thresholds.sql)
         student.thresholds.filters = 0.8
         return student
@@ -234,10 +236,12 @@ class FitThresholds(Teleprompter):
         return 0.99
 
 
-def lowest(trusted: Sequence[tuple[float, bool]], wrong: float, total: int) -> float:
-    """The lowest confidence at which at most `wrong` of `total` questions are answered wrongly."""
+def lowest(trusted: Sequence[tuple[float, bool]], wrong: float, total: int, right: float = 0.0) -> float:
+    """The lowest confidence at which at most `wrong` of `total` questions are answered wrongly, and at least `right`
+    of those that are answered are answered rightly."""
     for threshold in np.arange(0.05, 1.0, 0.01):
-        mistakes = sum(1 for confidence, right in trusted if confidence >= threshold and not right)
-        if mistakes <= wrong * total:
+        answered = [is_right for confidence, is_right in trusted if confidence >= threshold]
+        mistakes = len(answered) - sum(answered)
+        if mistakes <= min(wrong * total, (1 - right) * len(answered)):
             return float(round(threshold, 2))
     return 1.0

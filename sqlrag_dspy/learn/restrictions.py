@@ -68,7 +68,7 @@ def restrict(draw: Draw, restrictions: Sequence[Pattern]) -> str:
     if not pool:
         return ""
     kinds = sorted({p.kind for p in pool})
-    preferred = {"value": 5, "date": 6, "person": 3, "number": 3}
+    preferred = {"value": 5, "date": 6, "person": 3, "number": 3, "null": 3}
     kind = rng.choices(kinds, [preferred.get(k, 1) for k in kinds])[0]
     pattern = rng.choice([p for p in pool if p.kind == kind])
     if kind in ("value", "person", "not"):

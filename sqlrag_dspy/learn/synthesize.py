@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlrag_dspy.learn.groupings import amount_of, both_of, each_of
@@ -160,8 +160,9 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
         if together is None:
             return None
         having = (together,)
-    elif pattern.having == "yes":
-        subject = measure if isinstance(measure, Item) else Item(table.name, None, "count")
+    elif pattern.having != "no":
+        counted = Item(table.name, None, "count")
+        subject = measure if isinstance(measure, Item) and pattern.having == "yes" else counted
         number = rng.choice([2, 3, 4, 5, 10]) if "having" in slots else _threshold(draw, subject)
         text, op = rng.choice(COMPARATORS[lang])
         is_small = isinstance(number, int) and 0 <= number <= 12
@@ -261,16 +262,22 @@ def _measure(draw: Draw, pattern: Pattern) -> Item | bool:
         return Item(table.name, column.name, "count_distinct")
     if pattern.span and pattern.aggregate != "none":
         return span_of(draw, pattern.aggregate) or False
-    if pattern.aggregate in ("sum", "avg", "min", "max", "range"):
+    first, _, further = pattern.aggregate.partition("+")  # the others are of the same column
+    if first in ("sum", "avg", "min", "max", "range"):
         sort = "date" if "date" in slots and "measure" not in slots else "number"
-        if pattern.aggregate in ("min", "max", "range") and not slots & {
-            "measure",
-            "number",
-            "max",
-            "min",
-            "more",
-            "less",
-        }:
+        if (
+            first in ("min", "max", "range")
+            and "avg" not in further
+            and not slots
+            & {
+                "measure",
+                "number",
+                "max",
+                "min",
+                "more",
+                "less",
+            }
+        ):
             sort = "date"
         is_main_date = sort == "date" and "date" not in slots
         column = next(iter(draw.columns("date")), None) if is_main_date else draw.pick(sort)
@@ -280,7 +287,7 @@ def _measure(draw: Draw, pattern: Pattern) -> Item | bool:
         draw.said["date"] = draw.said["measure"]
         for name in ("max", "min", "more", "less"):
             draw.said[name] = draw.surfaces.word(draw.rng, draw.lang, table.name, column.name, name) or ""
-        return Item(table.name, column.name, pattern.aggregate)  # type: ignore[arg-type]
+        return Item(table.name, column.name, first)  # type: ignore[arg-type]
     return True
 
 
@@ -321,12 +328,16 @@ def _shown(
     key = Item(table.name, database.display_column(table).name)
     if SHARES & set(pattern.aggregate.split("+")):
         return list(groups)
+    measures = []
+    if measure is not None:
+        further = pattern.aggregate.split("+")[1:]
+        measures = [measure, *(replace(measure, aggregate=name) for name in further)]  # type: ignore[arg-type]
     if show in ("measure", "mean"):
-        return [measure] if measure is not None else None
+        return measures or None
     if show in ("group", "groups"):
         return list(groups)
     if show == "group+measure":
-        return [*groups, measure] if measure is not None else None
+        return [*groups, *measures] if measures else None
     named: list[Item] = []
     if slots & {"title", "titles"}:
         named.append(key)

@@ -11,6 +11,7 @@ from dspy.teleprompt import Teleprompter
 
 from sqlrag_dspy import learn
 from sqlrag_dspy.errors import LabelError, ProgramError
+from sqlrag_dspy.learn.fit import lowest
 
 LEARNED = ("router", "sketcher", "thresholds", "demonstrations")
 COUNT = "how many travel articles are there"
@@ -139,3 +140,18 @@ def test_an_optimizers_reset_clears_prompts_and_nothing_learned(fresh):
     for name in LEARNED:
         assert copied.dump_state()[name] == program.dump_state()[name]
     assert copied.ask(COUNT).rows == program.ask(COUNT).rows
+
+
+def test_the_threshold_bounds_what_is_wrong_of_all_and_of_what_is_answered():
+    trusted = (
+        [(0.905, True)] * 8
+        + [(0.805, False)]
+        + [(0.705, True)] * 4
+        + [(0.605, False)] * 3
+        + [(0.205, False)] * 84
+    )
+    assert lowest(trusted, 0.02, len(trusted)) == pytest.approx(0.61)
+    assert lowest(trusted, 0.02, len(trusted), 0.9) == pytest.approx(0.61)
+    assert lowest(trusted, 0.05, len(trusted), 0.9) == pytest.approx(0.61)
+    assert lowest(trusted, 0.05, len(trusted)) == pytest.approx(0.21)
+    assert lowest(trusted, 0.05, len(trusted), 0.95) == pytest.approx(0.81)

@@ -133,6 +133,12 @@ WHOLES = [
     Pattern(q="days between the ends of the {table}", lang="en", aggregate="range", show="measure"),
     Pattern(q="how many {groups} have {having} {table}", lang="en", aggregate="count", groups=("text",),
             show="groups", having="yes"),
+    Pattern(q="lowest, highest and mean {measure}", lang="en", aggregate="min+max+avg", show="measure"),
+    Pattern(q="first and last {date}", lang="en", aggregate="min+max", show="measure"),
+    Pattern(
+        q="mean {measure} per {group}, only those with {having} {table}", lang="en", aggregate="avg",
+        groups=("text",), show="group+measure", having="count",
+    ),
     Pattern(q="{measure} of a {group} on average", lang="en", aggregate="sum", groups=("text",), show="mean"),
 ]  # fmt: skip
 

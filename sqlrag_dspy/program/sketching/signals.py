@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, SHARES, Skeleton
 from sqlrag_dspy.program.sketching.unheard import missing_negations, negations_of
-from sqlrag_dspy.types import Links, Sketch
+from sqlrag_dspy.types import Catalog, Links, Sketch
 
 Shares = Mapping[str, float]
 LEAST = -10.0
@@ -74,4 +74,26 @@ def oddities(
         "groups": float(skeleton.groups),
         "having": float(skeleton.having != "no"),
         "share": float(bool(SHARES & set(skeleton.aggregate.split("+")))),
+    }
+
+
+def ambiguities(
+    links: Links, assigned: Mapping[int, str], sketch: Sketch | None, catalog: Catalog
+) -> dict[str, float]:
+    """How much else the question could have meant: readings of the same words, and tables to choose from."""
+    used = [links.chosen[n] for n, role in assigned.items() if role != "ignore"]
+    spans = {(k.start, k.end) for k in links.others if k.kind in ("column", "value", "table")}
+    named = {k.table for k in links.chosen if k.kind == "table"}
+    items = (*sketch.select, *sketch.group, *(item for item, _ in sketch.order)) if sketch is not None else ()
+    homes = {item.table for item in items}
+    if sketch is not None:
+        homes |= {p.table for group in (*sketch.filters, *sketch.share) for p in group} | {sketch.table}
+        homes |= {sketch.without.table} if sketch.without is not None else set()
+    return {
+        "tables": math.log2(max(len(catalog.tables), 1)),
+        "rivals": float(min(sum((k.start, k.end) in spans for k in used), 4)),
+        "homes": float(min(len(homes), 4)),
+        "unnamed homes": float(min(len(homes - named), 4)),
+        "unused tables": float(min(len(named - homes), 3)),
+        "unnamed root": float(sketch is not None and sketch.table not in named),
     }

@@ -29,7 +29,7 @@ from sqlrag_dspy.program.features import (
     unpack,
 )
 from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
-from sqlrag_dspy.program.sketching.signals import likelihoods, oddities, omissions
+from sqlrag_dspy.program.sketching.signals import ambiguities, likelihoods, oddities, omissions
 from sqlrag_dspy.program.sketching.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
 from sqlrag_dspy.program.sketching.slots import assemble, main_table
 from sqlrag_dspy.types import Catalog, Links, Sketch
@@ -218,6 +218,7 @@ class Sketcher(dspy.Module, Parameter):
                 **likelihoods(entry.skeleton, fields, entry.decided, free, entry.assigned),
                 **omissions(links, entry.assigned, sketch),
                 **oddities(entry.skeleton, links, entry.assigned, sketch),
+                **ambiguities(links, entry.assigned, sketch, catalog),
             }
             out.append(Draft(sketch, entry.skeleton, entry.assigned, signals, assumptions))
         return out
