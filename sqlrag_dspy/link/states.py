@@ -47,6 +47,7 @@ _WHEN = re.compile(
 )
 _WHEN_AFTER = re.compile(
     r"\s+(?:date|dates|on|at|by|in|since|before|after|during|between|most\s+recently|last|first|today|yesterday|this|"
+    r"with|up|because|con|met|"
     r"en|el|desde|antes|despues|entre|op|sinds|voor|na|tussen|tijdens|and\s+when|y\s+cuando|en\s+wanneer)\b"
 )
 _TO = re.compile(

@@ -6,17 +6,20 @@ column when the table has one and no date column is named. Leaves out reading da
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
 from sqlrag_dspy.link.dates.parts import PartMention
 from sqlrag_dspy.link.dates.readers import DateMention, Known
+from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.named import NamedSpan
 from sqlrag_dspy.link.names import main_date, year_column
 from sqlrag_dspy.link.reading import Reading
-from sqlrag_dspy.link.text import STOPS, word_texts
+from sqlrag_dspy.link.text import STOPS, stem, word_texts
 from sqlrag_dspy.types import Column, Link, Table, Value
 
+_PARTICIPLE = re.compile(r"(?:ed|[ai]d[oa]s?|eron)$|^ge\w+[dtn]$")
 _NEAR = 45
 """Characters within which a date column is named for a date."""
 
@@ -46,14 +49,23 @@ def has_dates(reading: Reading) -> bool:
 
 
 def event_spans(reading: Reading, mentions: Sequence[DateMention]) -> Iterable[NamedSpan]:
-    """Verbs that lead to a date and name its column by their root alone: "contracts that expire in 2024"."""
+    """Verbs that lead to a date and name its column by their root alone: "contracts that expire in 2024".
+
+    After the date only a participle does ("in 2024 and expired"), and no word that is often a stored value ("public").
+    """
     around = {table.name for table in (*reading.tables, *reading.neighbours())}
     named = [(s.start, s.end) for s in reading.named if s.found[0].score >= 0.55]
     for number, word in enumerate(reading.words if mentions else ()):
         found = tuple(n for n in reading.names.find_event(word.text) if n.table in around)
         if not found or word.text in STOPS or any(a <= word.start < b for a, b in named):
             continue
-        if any(_leads(reading, word.start, word.end, m.start, m.end) for m in mentions):
+        if any(c.startswith("values.") for c in load().concepts.get(stem(word.text), ())):
+            continue
+        if any(
+            _leads(reading, word.start, word.end, m.start, m.end)
+            for m in mentions
+            if word.end <= m.start or _PARTICIPLE.search(word.text)
+        ):
             yield NamedSpan(word.start, word.end, number, 1, word.text, found)
 
 
