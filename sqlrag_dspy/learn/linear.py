@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlrag_dspy.program.features import Head, Vocabulary, is_word, tokens
+from sqlrag_dspy.program.features import Head, Vocabulary, halved, is_word, tokens
 
 FOLDS = 5
 
@@ -75,7 +75,7 @@ def logistic(
         coefficients, bias = np.vstack([-coefficients, coefficients]) / 2, np.array([-bias[0], bias[0]]) / 2
     return Head(
         tuple(str(name) for name in model.classes_),
-        coefficients.astype(np.float32),
+        halved(coefficients),  # a program is half as large for it
         bias.astype(np.float32),
     )
 

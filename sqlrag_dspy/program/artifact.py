@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from sqlrag_dspy.program.parts import Parts
     from sqlrag_dspy.program.rag import SqlRag
 
-FORMAT = 3
-"""Version of the folder and of what its skeletons may say; a newer one is refused, an older one loads."""
+FORMAT = 4
+"""Version of the folder, of how weights are written, and of what skeletons may say.
+
+A newer one is refused, an older one loads.
+"""
 
 PATIENCE = 60.0
 """Seconds that one attempt of a call may take, where a question may take as many."""

@@ -1,6 +1,6 @@
 """Delexicalised questions to numbers: n-gram terms, a fitted vocabulary, and linear heads over it.
 
-Inference only, in NumPy; fitting lives in `learn`. State is JSON with base64 float32 weights, so that
+Inference only, in NumPy; fitting lives in `learn`. State is JSON with weights as base64, so that
 loading a compiled program runs no code and needs no scikit-learn.
 """
 
@@ -96,15 +96,26 @@ def block_of(term: str) -> int:
     return 1 if term.startswith("c:") else 2 if term.startswith("#") else 0
 
 
-def pack(values: NDArray[Any]) -> str:
-    """An array as base64 of its float32 bytes, row by row."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+SINGLE, HALF = "<f4", "<f2"
+"""How numbers are written: in four bytes, or in two where they lose nothing by it."""
 
 
-def unpack(text: str, *shape: int) -> Floats:
+def pack(values: NDArray[Any], size: str = SINGLE) -> str:
+    """An array as base64 of its bytes, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=size).tobytes()).decode("ascii")
+
+
+def unpack(text: str, *shape: int, size: str = SINGLE) -> Floats:
     """The array that `pack` wrote. Raises ValueError when the number of values does not fit `shape`."""
-    flat = np.frombuffer(base64.b64decode(text), dtype="<f4").astype(np.float32)
+    if size not in (SINGLE, HALF):
+        raise ValueError(f"numbers are written as {SINGLE} or {HALF}, not as {size!r}")
+    flat = np.frombuffer(base64.b64decode(text), dtype=size).astype(np.float32)
     return flat.reshape(shape)
+
+
+def halved(values: NDArray[Any]) -> Floats:
+    """The nearest values that two bytes hold, three to four digits of each."""
+    return values.astype(np.float16).astype(np.float32)
 
 
 @dataclass
@@ -123,7 +134,8 @@ class Vocabulary:
 
     def vector(self, counted: Mapping[str, int]) -> tuple[NDArray[np.int64], Floats]:
         """Columns and their sublinear tf-idf values, of unit length in every block."""
-        found = [(self.index[term], n) for term, n in counted.items() if term in self.index]
+        # In one order, whichever the terms were counted in: sums of floats depend on it, and so would what is fitted.
+        found = sorted((self.index[term], n) for term, n in counted.items() if term in self.index)
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         columns = np.fromiter((c for c, _ in found), np.int64, len(found))
@@ -171,16 +183,18 @@ class Head:
 
     def dump(self) -> dict[str, Any]:
         """JSON; where most features weigh nothing, only the others are written, with their places."""
+        size = HALF if np.array_equal(self.weights, halved(self.weights)) else SINGLE
         state: dict[str, Any] = {
             "classes": list(self.classes),
-            "weights": pack(self.weights),
+            "weights": pack(self.weights, size),
+            "size": size,
             "bias": pack(self.bias),
             "temperature": self.temperature,
         }
         weighing = np.flatnonzero(np.abs(self.weights).max(axis=0)) if self.weights.size else np.zeros(0, int)
         width = self.weights.shape[1]
         if 2 * len(weighing) < width:
-            state["weights"] = pack(self.weights[:, weighing])
+            state["weights"] = pack(self.weights[:, weighing], size)
             state["columns"], state["width"] = [int(n) for n in weighing], width
         return state
 
@@ -188,7 +202,9 @@ class Head:
     def load(cls, state: Mapping[str, Any]) -> Head:
         classes = tuple(state["classes"])
         bias = unpack(state["bias"], len(classes))
-        weights = unpack(state["weights"], len(classes), -1) if classes else np.zeros((0, 0), np.float32)
+        weights = np.zeros((0, 0), np.float32)
+        if classes:
+            weights = unpack(state["weights"], len(classes), -1, size=str(state.get("size", SINGLE)))
         if "columns" in state:
             whole = np.zeros((len(classes), int(state["width"])), np.float32)
             whole[:, state["columns"]] = weights

@@ -226,7 +226,7 @@ BROKEN = {
     "a card that is a list": (lambda f: (f / "card.json").write_text("[]"), "card.json: card"),
     "a newer format": (
         lambda f: edit(f / "card.json", lambda c: {"format": 99, "package": "7.1", "something": "new"}),
-        r"newer version \(format 99, sqlrag_dspy 7.1\); this one reads format 3: upgrade",
+        rf"newer version \(format 99, sqlrag_dspy 7.1\); this one reads format {artifact.FORMAT}: upgrade",
     ),
     "fields in another order": (rename_field, "the fields of build_sql were Database Schema: Dialect:"),
     "a missing part": (

@@ -1,3 +1,5 @@
+import base64
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,3 +54,30 @@ def test_a_head_whose_features_mostly_weigh_nothing_is_written_small_and_read_wh
     state = head.dump()
     assert ("columns" in state) == (len(kept) < 5)
     assert np.array_equal(Head.load(state).weights, weights)
+
+
+@pytest.mark.parametrize(("weight", "size"), [(0.5, 2), (-3.140625, 2), (0.1, 4), (1e9, 4)])
+def test_weights_take_two_bytes_where_that_loses_nothing(weight, size):
+    head = Head(("a", "b"), np.full((2, 3), weight, np.float32), np.ones(2, np.float32))
+    state = head.dump()
+    assert len(base64.b64decode(state["weights"])) == 6 * size
+    assert np.array_equal(Head.load(state).weights, head.weights)
+    older = {**state, "weights": pack(head.weights)}
+    del older["size"]
+    assert np.array_equal(Head.load(older).weights, head.weights)
+
+
+def test_numbers_of_another_kind_are_refused():
+    state = Head(("a",), np.ones((1, 2), np.float32), np.ones(1, np.float32)).dump()
+    with pytest.raises(ValueError, match="not as 'O'"):
+        Head.load({**state, "size": "O"})
+
+
+@given(st.permutations([f"c:{letter}" for letter in "abcdefgh"]))
+def test_a_vector_does_not_hang_on_the_order_in_which_terms_were_counted(order):
+    names = sorted(order)
+    vocabulary = Vocabulary({t: n for n, t in enumerate(names)}, np.linspace(1, 2, 8).astype(np.float32))
+    columns, values = vocabulary.vector(dict.fromkeys(order, 3))
+    first, again = vocabulary.vector(dict.fromkeys(names, 3))
+    assert np.array_equal(columns, first)
+    assert np.array_equal(values, again)
