@@ -1,4 +1,4 @@
-"""What a question says and a query does not: negations and words that qualify the rows asked about.
+"""What a question says and a query does not: negations, comparisons, words that qualify the rows asked about.
 
 The commonest ways to answer the opposite of what was asked, or something wider. A check of a finished sketch, so it
 decides nothing: an answer is flagged, never changed.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from sqlrag_dspy.link.negations import negations
+from sqlrag_dspy.program.sketching.compared import lumped
 from sqlrag_dspy.program.sketching.qualifiers import qualifiers
 from sqlrag_dspy.types import Links, Sketch
 
@@ -40,11 +41,12 @@ def _heard(sketch: Sketch) -> int:
 
 
 def unheard(links: Links, sketch: Sketch, masked: str = "", idle: Container[str] = ()) -> str | None:
-    """The words of the question that the sketch has nothing for: negations, and qualifiers that are not `idle`.
+    """What the sketch has nothing for: words that negate, that compare, and that qualify and are not `idle`.
 
     None when it may well have heard everything. Without the masked question qualifiers are not looked for.
     """
     missed = negations(links) if missing_negations(links, sketch) else []
+    missed += lumped(links, sketch)
     if masked:
         missed += [word for word in qualifiers(links, masked) if word not in idle]
     return ", ".join(dict.fromkeys(missed)) or None
