@@ -43,12 +43,13 @@ def main() -> None:
     parser.add_argument("--lm", help="language model asked for routes, as sqlrag.toml names it")
     parser.add_argument("--sample", type=int, help="labels drawn, over all databases")
     given = parser.parse_args()
-    files = [f for f in sorted(ROOT.glob(f"*/{given.split}.jsonl")) if f.parent.name != "articles"]
+    train_files = sorted(ROOT.glob("*/train.jsonl"))
+    known = {f.parent for f in train_files}
+    files = [f for f in sorted(ROOT.glob(f"*/{given.split}.jsonl")) if f.parent not in known]
     gone = [f.parent.name for f in files if missing_variable(f.parent)]
     wanted = [label for f in files if f.parent.name not in gone for label in labels.read(f)]
     if given.sample:
         wanted = random.Random(0).sample(wanted, given.sample)
-    train_files = sorted(ROOT.glob("*/train.jsonl"))
     train = [label for file in train_files for label in labels.read(file)]
     names = dict.fromkeys([*(f.parent.name for f in train_files), *(label.database for label in wanted)])
     databases = open_all([ROOT / name for name in names], Settings())

@@ -114,8 +114,9 @@ def unpack(text: str, *shape: int, size: str = SINGLE) -> Floats:
 
 
 def halved(values: NDArray[Any]) -> Floats:
-    """The nearest values that two bytes hold, three to four digits of each."""
-    return values.astype(np.float16).astype(np.float32)
+    """The nearest values that two bytes hold, three to four digits of each; infinity where they hold none so large."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16).astype(np.float32)
 
 
 @dataclass
