@@ -68,3 +68,12 @@ SELECT i, CASE WHEN i % 5 = 0 THEN 'none seen' ELSE i % 13 END, CASE WHEN i % 6 
   printf('%05d', 7 * i), 'B' || i, CASE WHEN i % 4 = 0 THEN 'free' ELSE printf('%d,%03d', i, i % 7) END,
   CASE WHEN i % 20 = 0 THEN i ELSE 'fine as ' || i END
 FROM n;
+
+-- Words among numbers, and among dates.
+CREATE TABLE gauge (id INTEGER PRIMARY KEY, river TEXT, level REAL, flow INTEGER, read_on TEXT, depth REAL);
+WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 240)
+INSERT INTO gauge
+SELECT i, CASE WHEN i % 3 = 0 THEN 'Lys' ELSE 'Dyle' END, CASE WHEN i IN (7, 91) THEN 'frozen' ELSE 0.5 * i END,
+  CASE WHEN i = 50 THEN 'broken' WHEN i = 51 THEN '?' ELSE 3 * i END,
+  CASE WHEN i IN (40, 80) THEN 'unknown' ELSE date('2023-01-01', '+' || i || ' days') END, 0.1 * i
+FROM n;

@@ -31,6 +31,28 @@ SELECT n.id, AVG(n.age), COUNT(*) FROM person n JOIN purchase p ON p.person_id =
 SELECT SUM(p.quantity * l.price) FROM purchase p JOIN purchase_line l ON l.purchase_id = p.id -- none fan-out
 WITH big AS (SELECT DISTINCT purchase_id FROM purchase_line WHERE price > 20) SELECT SUM(p.amount) FROM purchase p JOIN big ON big.purchase_id = p.id -- none fan-out
 
+-- misfits
+SELECT SUM(level) FROM gauge -- misfits
+SELECT AVG(level) FROM gauge -- misfits
+SELECT MAX(flow) FROM gauge -- misfits
+SELECT MIN(read_on) FROM gauge -- misfits
+SELECT river, SUM(flow) FROM gauge GROUP BY river -- misfits
+SELECT SUM(g.level) / COUNT(*) FROM gauge g -- misfits
+SELECT river, MAX(read_on) FROM gauge WHERE river = 'Dyle' GROUP BY river -- misfits
+SELECT ROUND(AVG(flow), 1) AS mean FROM gauge WHERE depth > 2 -- misfits
+SELECT total FROM (SELECT river, SUM(level) AS total FROM gauge GROUP BY river) AS t WHERE total > 10 -- misfits
+SELECT SUM(depth) FROM gauge -- none misfits
+SELECT MAX(date(read_on)) FROM gauge -- none misfits
+SELECT MAX(read_on) FROM gauge WHERE read_on < '2023-06-01' -- none misfits
+SELECT COUNT(*) FROM gauge -- none misfits
+SELECT SUM(level) FROM gauge WHERE NOT level IS NULL -- none misfits
+SELECT SUM(level) FROM gauge WHERE level > 100 -- none misfits
+SELECT SUM(flow) FROM gauge WHERE id > 100 -- none misfits
+SELECT river, SUM(level) FROM gauge WHERE river = 'Lys' GROUP BY river -- none misfits
+SELECT level FROM gauge ORDER BY id LIMIT 3 -- none misfits
+SELECT AVG(grade) FROM enrolment -- none misfits
+SELECT MAX(level, depth) FROM gauge WHERE id = 8 -- none misfits
+
 -- spelling
 SELECT COUNT(*) FROM purchase WHERE status = 'Paid' -- spelling
 SELECT COUNT(*) FROM purchase WHERE status IN ('paid', 'shiped') -- spelling

@@ -22,6 +22,7 @@ from sqlrag_dspy.sql.linting.date_form import date_form
 from sqlrag_dspy.sql.linting.division import division
 from sqlrag_dspy.sql.linting.fan_out import fan_out
 from sqlrag_dspy.sql.linting.last_day import last_day
+from sqlrag_dspy.sql.linting.misfits import misfits
 from sqlrag_dspy.sql.linting.namesakes import namesakes
 from sqlrag_dspy.sql.linting.null_average import null_average
 from sqlrag_dspy.sql.linting.null_order import null_order
@@ -48,6 +49,7 @@ __all__ = [
 LINTS: tuple[tuple[str, Rule], ...] = (
     ("fan-out", fan_out),
     ("counted-else", counted_else),
+    ("misfits", misfits),
     ("spelling", spelling),
     ("contradiction", contradiction),
     ("not-in-null", not_in),
