@@ -1,6 +1,6 @@
 """The learning curve of the router on databases that it never saw, drawn to docs/learning_curve.svg.
 
-    python scripts/measure_curve.py
+    python scripts/measure_curve.py          (an hour; --whole: some minutes)
 
 Every training database is left out in turn; the router is fitted on N labels of the others (five seeds) and
 scored on all labels of the one left out. Made questions of the others are fitted along, however few labels.
@@ -37,6 +37,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("docs/learning_curve.svg"))
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument(
+        "--whole", action="store_true", help="all labels alone: the last point, and no drawing"
+    )
     given = parser.parse_args()
     folders = [path.parent for path in sorted(Path("trainsets").glob("*/train.jsonl"))]
     databases = {f.name: open_trainset(f, Settings()) for f in folders}
@@ -52,7 +55,7 @@ def main() -> None:
     right: dict[str, dict[int, list[np.ndarray]]] = {"with the encoder": {}, "words alone": {}}
     confusion = {a: dict.fromkeys(ROUTES, 0) for a in ROUTES}
     whole = int(np.mean([labelled - (names[:labelled] == name).sum() for name in databases]))
-    for size in (*SIZES, None):
+    for size in (None,) if given.whole else (*SIZES, None):
         for seed in range(given.seeds if size else 1):
             scored: dict[str, list[float]] = {way: [] for way in right}
             for left_out in databases:
@@ -83,7 +86,8 @@ def main() -> None:
         "confusion": confusion,
     }
     print(json.dumps(result, indent=1))
-    draw(result["curves"], given.out)
+    if not given.whole:
+        draw(result["curves"], given.out)
 
 
 def predict(cases: Sequence[Case], dense: Any, train: list[int], test: list[int]) -> list[str]:

@@ -1,7 +1,8 @@
 """One worker process seen from here: started in the background, asked one thing at a time, replaced when lost.
 
 A statement that overstays is interrupted by the worker; when that comes too late the worker is killed, and another
-started. Leaves out who gets which worker (`pool`) and what is asked (`catalog`, `scan`, `database`).
+started. One under which the engine crashes is asked once more of a new worker, since a crash may be chance.
+Leaves out who gets which worker (`pool`) and what is asked (`catalog`, `scan`, `database`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +30,8 @@ WORKER = Path(__file__).with_name("worker.py")
 EXIT_MEMORY = 86
 GRACE = 0.5
 """Seconds an interrupted statement has to end before its process is killed."""
+CRASHES = frozenset({-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT})
+"""Exit codes of a process whose engine failed by itself; nobody killed it."""
 START_SECONDS = 60.0
 
 
@@ -203,8 +208,11 @@ class Worker:
         """Wait until a process has opened the source and run `prepare`. Raises SourceError or QueryFailed."""
         self._ready(prepare)
 
-    def _ask(self, request: dict[str, Any], seconds: float | None, prepare: Sequence[str]) -> dict[str, Any]:
+    def _ask(
+        self, request: dict[str, Any], seconds: float | None, prepare: Sequence[str], *, is_last: bool = False
+    ) -> dict[str, Any]:
         process = self._ready(prepare)
+        began = time.monotonic()
         process.send(request)
         try:
             reply = process.receive(None if seconds is None else seconds + GRACE)
@@ -216,7 +224,12 @@ class Worker:
             self._drop()
             raise
         if reply is None:
-            raise self._lost(process)
+            lost = self._lost(process)
+            left = None if seconds is None else seconds - (time.monotonic() - began)
+            if is_last or process.child.returncode not in CRASHES or (left is not None and left <= 0):
+                raise lost
+            again = request if left is None else {**request, "seconds": left}
+            return self._ask(again, left, prepare, is_last=True)
         if "error" in reply:
             raise self._failure(reply, seconds)
         return reply
@@ -254,7 +267,7 @@ class Worker:
         process.is_ready = True
         for sql in prepare:
             try:
-                self._ask({"op": "trusted", "sql": sql}, None, ())
+                self._ask({"op": "trusted", "sql": sql}, None, (), is_last=True)
             except QueryFailed as error:
                 # A table that is gone since it was profiled fails alone; a lock or a crash fails all.
                 if self._process is not process or "locked" in str(error):

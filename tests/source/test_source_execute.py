@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlrag_dspy.errors import QueryFailed, SourceError
+from sqlrag_dspy.errors import QueryFailed, SourceError, SqlRagError
 from sqlrag_dspy.settings import Limits
 from sqlrag_dspy.source import open_source
 from sqlrag_dspy.types import CheckedSql
@@ -154,6 +155,39 @@ def test_a_crash_costs_one_query(source):
     )
     assert source.execute(checked("SELECT count(*) FROM n")).values == ((3,),)
     assert list(source.scan("n", ["x"])) == [(1,), (2,), (3,)]
+
+
+SLOW = "SELECT count(*) FROM range(100000) a, range(1500) b WHERE (a.range * b.range) % 7 = 3"
+
+
+@pytest.mark.parametrize("fault", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_statement_under_which_the_engine_crashes_once_is_asked_again(source, fault):
+    source.execute(checked("SELECT 1"))
+    (pid, *_) = source._engine.pids
+    threading.Timer(0.1, os.kill, (pid, fault)).start()
+    assert source.execute(checked(SLOW), seconds=20).values[0][0] > 0
+    assert pid not in source._engine.pids
+
+
+def test_a_statement_under_which_the_engine_always_crashes_is_refused(source):
+    source.execute(checked("SELECT 1"))
+    done = threading.Event()
+
+    def crash() -> None:
+        while not done.wait(0.05):
+            for pid in source._engine.pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSEGV)
+
+    crashing = threading.Thread(target=crash)
+    crashing.start()
+    try:
+        with pytest.raises(SqlRagError, match="worker"):
+            source.execute(checked("SELECT count(*) FROM range(1000000000) a, range(1000) b"), seconds=5)
+    finally:
+        done.set()
+        crashing.join()
+    assert source.execute(checked("SELECT count(*) FROM n")).values == ((3,),)
 
 
 def test_many_threads_share_a_source(source):
