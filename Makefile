@@ -1,4 +1,5 @@
 # make demo: a tour, from a clone.  make test: the whole test suite.  make lint: style, types, imports.
+# make fuzz: the property tests, with other examples each time.
 # PYTHON=python3.12 chooses the interpreter of a new .venv.
 
 VENV := .venv
@@ -6,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.installed-dev
 
-.PHONY: demo test lint install clean
+.PHONY: demo test fuzz lint install clean
 
 install: $(INSTALLED)
 
@@ -15,6 +16,9 @@ demo: $(INSTALLED)
 
 test: $(TESTABLE)
 	$(BIN)/python -m pytest
+
+fuzz: $(TESTABLE)
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz
 
 lint: $(TESTABLE)
 	$(BIN)/ruff check .

@@ -27,7 +27,8 @@ class Counts:
     """Counts over the values of one column; `filled` are those that are neither NULL nor blank.
 
     `bad` are not UTF-8, `padded` start with a zero or a plus, `bits` spell a boolean, `placeholders` say that
-    a value is missing; `words` and lengths are means over the filled ones.
+    a value is missing, `infinite` are `numbers` beyond every finite one; `words` and lengths are means over the
+    filled ones.
     """
 
     rows: int
@@ -46,6 +47,7 @@ class Counts:
     digits: int
     bits: int
     placeholders: int
+    infinite: int
 
     @property
     def filled(self) -> int:
@@ -84,7 +86,9 @@ def count(engine: Engine, columns: int, rows: int) -> list[Counts]:
                 AND ({dates.parsed("t", "%Y%m%d")}) IS NOT NULL),
             count(*) FILTER (regexp_matches(t, '\\d')),
             count(*) FILTER (lower(t) IN ('0', '1', 'true', 'false', 't', 'f')),
-            count(*) FILTER (lower(trim(t)) IN ({_PLACEHOLDERS})) FROM ({_stacked(places)}) GROUP BY place"""
+            count(*) FILTER (lower(trim(t)) IN ({_PLACEHOLDERS})),
+            count(*) FILTER ({number} AND isfinite(TRY_CAST(t AS DOUBLE)) IS NOT TRUE)
+            FROM ({_stacked(places)}) GROUP BY place"""
         )
         by_place = {place: Counts(*row) for place, *row in told}
         found += [by_place.get(place, NONE) for place in places]

@@ -216,8 +216,8 @@ def _empty_reading(type_declared: str, stored: str, text: str) -> str:
 def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | None:
     """Integer, number or boolean when the values fit; None for text and dates.
 
-    A column declared as text is a number only when nothing is lost by it: every value fits, none has leading
-    zeros (codes), none has two spellings (3.1 and 3.10 are versions), and none is a date without dashes.
+    A column declared as text is a number only when nothing is lost by it: every value fits and is finite, none has
+    leading zeros (codes), none has two spellings (3.1 and 3.10 are versions), and none is a date without dashes.
     """
     filled = counts.filled
     said = filled - counts.placeholders
@@ -228,11 +228,12 @@ def _number_found(column: RawColumn, family: str, counts: Counts) -> Found | Non
     if family == "number":
         fits = counts.numbers >= FIT * said > 0
     elif family in ("any", "bool"):
-        fits = counts.numbers >= FIT * said > 0 and counts.padded == 0
+        fits = counts.numbers >= FIT * said > 0 and counts.padded == 0 and counts.infinite == 0
     elif family == "text":
         fits = (
             counts.numbers == filled
             and counts.padded == 0
+            and counts.infinite == 0
             and counts.max_length <= 15
             and counts.distinct_numbers == counts.distinct
         )
