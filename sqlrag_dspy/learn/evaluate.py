@@ -17,8 +17,8 @@ from sqlrag_dspy.learn import baselines, gold, labels, metrics
 from sqlrag_dspy.learn.databases import check_databases, missing_variable, open_all, path_of
 from sqlrag_dspy.learn.labels import Label
 from sqlrag_dspy.program import Answer, SqlRag, artifact
-from sqlrag_dspy.program.answer import sentences
 from sqlrag_dspy.program.database import Database
+from sqlrag_dspy.program.sentences import sentences
 from sqlrag_dspy.settings import Settings
 from sqlrag_dspy.types import ROUTES, Predicate
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from sqlrag_dspy.program.features import Floats
 from sqlrag_dspy.program.result import Citation, key_json
+from sqlrag_dspy.program.sentences import sentences
 from sqlrag_dspy.types import Document, Rows, Table, Value
 
 SHOWN_ROWS = 20
 """Result rows spelled out in the answer's text; `rows` has them all."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’»)]*\s+(?=[\"“‘«(¿¡]?[A-ZÀ-Þ0-9])|\n\s*\n|\n(?=\S)")
 _MARK = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
 
 
@@ -31,22 +31,6 @@ class Written:
     text: str
     citations: list[Citation] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
-
-
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Half-open spans of the sentences of `text`, blank ones left out."""
-    spans, start = [], 0
-    for match in [*_SENTENCE_END.finditer(text), None]:
-        end = match.start() if match is not None else len(text)
-        # Closing quotes belong to the sentence they close.
-        if match is not None:
-            end += len(match.group()) - len(match.group().lstrip('"”’»)'))
-        piece = text[start:end]
-        if piece.strip():
-            lead = len(piece) - len(piece.lstrip())
-            spans.append((start + lead, start + len(piece.rstrip())))
-        start = match.end() if match is not None else end
-    return spans
 
 
 # --- rows -------------------------------------------------------------------------------------------

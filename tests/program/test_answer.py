@@ -1,27 +1,12 @@
-from itertools import pairwise
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlrag_dspy.program.answer import Evidence, check_citations, quote, render_rows, sentences
+from sqlrag_dspy.program.answer import Evidence, check_citations, quote, render_rows
 from sqlrag_dspy.program.result import Citation
 from sqlrag_dspy.types import Document, Passage, Rows
 
 TEXT = 'The well ran dry. "We dug deeper," she said. It took 3.5 days!\n\nThen it rained.'
-
-
-def test_sentences_cover_the_text_and_keep_numbers_whole():
-    assert [TEXT[s:e] for s, e in sentences(TEXT)] == [
-        "The well ran dry.", '"We dug deeper," she said.', "It took 3.5 days!", "Then it rained.",
-    ]  # fmt: skip
-
-
-@given(st.text(max_size=300))
-def test_sentence_spans_are_in_order_and_never_blank(text):
-    spans = sentences(text)
-    assert all(text[s:e].strip() == text[s:e] != "" for s, e in spans)
-    assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
 def bag(texts):
