@@ -77,7 +77,8 @@ def _kind(path: Path, scheme: str, url: str) -> Kind:
         hint = ""
         if scheme and not path.is_absolute() and Path("/", path).is_file():
             hint = f" (an absolute path takes four slashes: {scheme}:////{path})"
-        raise SourceError(f"no file {path}; check the path in {url}{hint}") from None
+        where = "" if url == str(path) else f" in {url}"
+        raise SourceError(f"no file {path}; check the path{where}{hint}") from None
     except OSError as error:
         raise SourceError(
             f"{path} cannot be read: {error.strerror or error}; check its permissions"
