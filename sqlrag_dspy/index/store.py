@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlrag_dspy import private
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.types import Key, Table, Value
 
@@ -155,8 +156,9 @@ def write_file(path: Path, index: faiss.Index) -> None:
 
     temporary = path.with_suffix(".tmp")
     try:
+        private.make_file(temporary)
         faiss.write_index(index, str(temporary))
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         temporary.unlink(missing_ok=True)
         raise IndexUnusable(
             f"the vectors {temporary} could not be written (disk full or folder not writable); "
@@ -247,6 +249,7 @@ def damaged(what: str) -> IndexUnusable:
 def open_for_writing(store: Path) -> sqlite3.Connection:
     """A connection inside an open write transaction; made where there is none. Call under `locked`."""
     path = store / DATABASE
+    private.make_file(path)
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -309,8 +312,8 @@ def locked(store: Path, patience: float = 0.0) -> Iterator[None]:
     died, so a stale one is simply taken over.
     """
     try:
-        store.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(store / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        private.make_folder(store)
+        descriptor = os.open(store / "lock", os.O_RDWR | os.O_CREAT, private.FILE)
     except OSError as error:
         raise IndexUnusable(
             f"the index folder {store} cannot be written ({error.strerror}); "

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sqlrag_dspy import private
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.link.forms import Form, Kind, forms_of, holds_codes, kind_of
 from sqlrag_dspy.link.nearby import Nearby
@@ -210,7 +211,7 @@ def save_values(columns: Sequence[ValueColumn], path: Path | str) -> None:
             for c in columns
         ],
     }
-    Path(path).write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    private.write_text(Path(path), json.dumps(data, ensure_ascii=False))
 
 
 _TITLES = word_set("title name headline heading subject titulo nombre asunto titel naam onderwerp kop")

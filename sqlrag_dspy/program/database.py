@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlrag_dspy import private
 from sqlrag_dspy.errors import IndexUnusable, SourceError, SqlRagError
 from sqlrag_dspy.program import session as sessions
 from sqlrag_dspy.settings import Settings
@@ -111,9 +112,9 @@ class Database:
         stamp = self._stamp()
         read = read_values(self.catalog, self.source.distinct)
         try:
-            self.store.mkdir(parents=True, exist_ok=True)
+            private.make_folder(self.store)
             save_values(read, self.store / VALUES)
-            (self.store / VALUES_STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+            private.write_text(self.store / VALUES_STAMP, json.dumps(stamp))
         except OSError:
             pass  # a read-only folder costs the next start some time, nothing else
         return read
@@ -240,7 +241,7 @@ class Database:
         if rebuild or not self._has_values(stamp):
             self.keep_values()
         with suppress(OSError):
-            (self.store / SYNCED).write_text(json.dumps(stamp), encoding="utf-8")
+            private.write_text(self.store / SYNCED, json.dumps(stamp))
         self.__dict__.pop("index", None)
         self.__dict__.pop("linker", None)
         self.__dict__.pop("schema_index", None)

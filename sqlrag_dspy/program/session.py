@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sqlrag_dspy import private
 from sqlrag_dspy.errors import PolicyError, SqlRejected
 from sqlrag_dspy.settings import PolicySettings
 from sqlrag_dspy.types import Policy, SessionValue
@@ -104,7 +105,7 @@ def _secret(store: Path) -> str:
     """The key of this store, made when first needed; one for this process alone where nothing can be written."""
     path = store / SECRET
     with suppress(OSError):
-        store.mkdir(parents=True, exist_ok=True)
+        private.make_folder(store)
         if not path.exists():
             # Readable by its owner alone, and put in place whole: the first process to do so decides.
             with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=store) as file:

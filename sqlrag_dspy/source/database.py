@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlrag_dspy import private
 from sqlrag_dspy.errors import QueryFailed
 from sqlrag_dspy.source import scan as scanning
 from sqlrag_dspy.source.attach import locate
@@ -196,7 +197,7 @@ class Source:
         readings = [dataclasses.asdict(reading) for reading in built.readings]
         written = {"stamp": stamp, "catalog": schema_json(built.catalog), "readings": readings}
         try:
-            self._cache.parent.mkdir(parents=True, exist_ok=True)
+            private.make_folder(self._cache.parent)
             with tempfile.NamedTemporaryFile(
                 "w", encoding="utf-8", dir=self._cache.parent, prefix=self._cache.name, delete=False
             ) as file:

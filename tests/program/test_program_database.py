@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 
@@ -147,6 +148,19 @@ def test_a_broken_cache_is_made_again(over, small, tmp_path, name):
     with load(small.program, settings=rag.bound().settings) as again:
         assert again.ask("how many wells are there").rows == [[19]]
         assert again.ask("was a pump replaced after the flood?").documents
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such permissions there")
+def test_what_is_kept_of_a_database_is_its_owners_alone(over, tmp_path):
+    before = os.umask(0o022)
+    try:
+        rag = over(WELLS, [FILL])
+        rag.ask("was a pump replaced after the flood?")
+        kept = [tmp_path / "store", *(tmp_path / "store").rglob("*")]
+    finally:
+        os.umask(before)
+    assert {"index.sqlite", "values.json", "catalog.json"} <= {path.name for path in kept}
+    assert [path.name for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_a_source_that_cannot_be_opened_is_named(small, tmp_path):
