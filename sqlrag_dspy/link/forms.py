@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from sqlrag_dspy.link.glossary import Synonym, load
+from sqlrag_dspy.link.names import name_words
 from sqlrag_dspy.link.text import STOPS, is_ordinary, phrase_key, word_set, word_texts
 from sqlrag_dspy.types import Column
 
@@ -165,9 +166,7 @@ def _spelt_out(code: str) -> tuple[Synonym, ...]:
 
 def holds_codes(column: str) -> str:
     """ "country" or "language" when a column's name says that it holds one of those, else ""."""
-    words = {
-        w for key in word_texts(column.replace("_", " ")) for w in load().concepts.get(phrase_key((key,)), ())
-    }
+    words = {w for word in name_words(column) for w in load().concepts.get(phrase_key((word,)), ())}
     return "country" if "nouns.country" in words else "language" if "nouns.language" in words else ""
 
 

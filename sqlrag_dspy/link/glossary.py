@@ -52,6 +52,10 @@ class Glossary:
     concepts: Mapping[str, tuple[str, ...]]
     members: Mapping[str, tuple[Synonym, ...]]
     adjectives: Mapping[str, tuple[Adjective, ...]]
+    verbs: Mapping[str, tuple[Synonym, ...]]
+    """Concepts ("nouns.review") to the verbs that say that such a row came about."""
+    doers: Mapping[str, frozenset[str]]
+    """Concepts of persons to the folded words for what they do."""
     states: Mapping[str, tuple[State, ...]]
     """Folded phrases to what they say of a date."""
     abbreviations: Mapping[str, str]
@@ -98,6 +102,20 @@ def load() -> Glossary:
                 for phrase in entry[f"{prefix}_{language}"].split(","):
                     key = " ".join(word_texts(phrase))
                     adjectives.setdefault(key, []).append(Adjective(name, columns, end, language))
+    verbs = {
+        f"nouns.{name}": tuple(
+            Synonym(phrase_key(word_texts(phrase)), language)
+            for language in LANGUAGES
+            for phrase in by_language[language].split(",")
+        )
+        for name, by_language in data["verbs"].items()
+    }
+    doers = {
+        f"nouns.{name}": frozenset(
+            word for language in LANGUAGES for word in word_texts(by_language[language])
+        )
+        for name, by_language in data["doers"].items()
+    }
     states: dict[str, list[State]] = {}
     for entry in data["states"].values():
         for side in ("is", "not"):
@@ -109,6 +127,8 @@ def load() -> Glossary:
         {key: tuple(names) for key, names in concepts.items()},
         members,
         {key: tuple(found) for key, found in adjectives.items()},
+        verbs,
+        doers,
         {key: tuple(found) for key, found in states.items()},
         data["abbreviations"],
         data["codes"],

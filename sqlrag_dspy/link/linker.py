@@ -23,9 +23,11 @@ from sqlrag_dspy.link.numbers.ranks import find_ranks
 from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.spans import find_mentions_of_time, find_spans, has_both_ends, is_measured
 from sqlrag_dspy.link.states import find_lacking, find_states, find_yes
-from sqlrag_dspy.link.text import fold, word_set, words
+from sqlrag_dspy.link.text import fold, words
+from sqlrag_dspy.link.together import NameParts
 from sqlrag_dspy.link.unstored import find_unstored
 from sqlrag_dspy.link.values import ValueStore
+from sqlrag_dspy.link.who import who_links
 from sqlrag_dspy.link.wording import find_wording
 from sqlrag_dspy.types import Catalog, Column, Link, Links
 
@@ -53,6 +55,7 @@ class Linker:
         self.values = values
         self._names = Names(catalog, synonyms)
         self._today = today
+        self._parts = NameParts(catalog)
         self._main = main_table(catalog)
 
     def link(self, question: str) -> Links:
@@ -61,7 +64,7 @@ class Linker:
         listed = words(folded)
         if not listed or self._main is None:
             return Links(question, ())
-        reading = Reading(self.catalog, self._names, self._main, folded, listed, self._today())
+        reading = Reading(self.catalog, self._names, self._parts, self._main, folded, listed, self._today())
         chosen, others = cover(_candidates(reading, self.values))
         return Links(question, chosen, others[:_MOST_OTHERS])
 
@@ -92,7 +95,7 @@ def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     )
     found = [k for k in found if k.kind not in ("table", "column") or not _is_tail(reading, k, mentions)]
     found.extend(_value_links(reading, mentions))
-    found.extend(_who_links(reading, values))
+    found.extend(who_links(reading, values))
     found.extend(_wording_links(reading))
     found.extend(_state_links(reading, found))
     found.extend(_unstored_links(reading, values, found))
@@ -130,39 +133,6 @@ def _name_links(reading: Reading) -> Iterable[Link]:
                 op=named.end,
                 grain=_holds(home[1]) if home else "",
                 score=named.score - (0.03 * min(reading.rank(named.table), 3) if home else 0.0),
-            )
-
-
-WHO = word_set("who whose whom wie wiens quien quienes")
-NOBODY = word_set(
-    "unsigned anonymous unattributed uncredited anonimo anonima anonimos anonimas ongesigneerd ongesigneerde "
-    "anoniem anonieme"
-)
-
-
-def _who_links(reading: Reading, values: ValueStore) -> Iterable[Link]:
-    """ "Who wrote …" asks for the column that holds persons, of the first table asked about that has one.
-
-    "Unsigned" speaks of the same column: that it holds nobody.
-    """
-    people = {(c.table, c.column) for c in values.columns if c.kind == "person"}
-    home = next(
-        ((t.name, c.name) for t in reading.tables for c in t.columns if (t.name, c.name) in people), None
-    )
-    if home is None:
-        return
-    for word in reading.words:
-        if word.text in WHO or word.text in NOBODY:
-            concept = "who" if word.text in WHO else "nobody"
-            yield reading.link(
-                "column",
-                word.start,
-                word.end,
-                table=home[0],
-                column=home[1],
-                concept=concept,
-                grain="text",
-                score=0.7,
             )
 
 
@@ -303,6 +273,10 @@ def _value_links(reading: Reading, mentions: list[Mention]) -> Iterable[Link]:
         score = best.score + (0.08 if reading.named_near(table, column, start, end) else 0.0)
         score = min(score, 1.0) - 0.02 * min(reading.rank(table), 2) - 0.01 * reading.distance(table)
         score -= 0.0 if best.entry.home.is_filter else 0.02
+        if (table, column) not in reading.together and any(
+            (start, end, *h) in grouped for h in reading.together
+        ):
+            score -= 0.1  # "from Bristol, going by the delivery address"
         if best.entry.home.kind in ("title", "other"):
             score -= 0.03
         if len(also) > 4 and best.form.part in ("surname", "first"):

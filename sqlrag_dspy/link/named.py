@@ -72,7 +72,7 @@ def find_named(
             near = names.find_misspelt(stems[first]) if lookups <= _MOST_LOOKUPS else []
             if near:
                 found.append(_span(text, words, first, 1, tuple(near)))
-            else:
+            elif "nl" in languages:
                 found.extend(_compound(text, word, first, names))
         found.extend(_adjectives(text, words, first, languages, measured))
     return found

@@ -39,9 +39,10 @@ _CAMEL = re.compile(
 )
 _TABLE_PREFIXES = word_set("tbl dim fact fct ref vw v t stg")
 _QUANTITIES = word_set("count number total quantity amount size length sum")
+_NUMBERS = word_set("count number total quantity")
 _LABELS = word_set("name title code type text description label value details date time day status")
 _UNIT_WORDS = word_set(
-    "euro dollar pound eur usd gbp cm mm km kg g m minutes hours days seconds utc percentage millions"
+    "euro dollar pound eur usd gbp cm mm km kg g m minutes hours days seconds utc percent percentage millions"
 )
 _LEADS = word_set("en is has es esta was are")
 _TAILS = word_set("at on by from to utc in")
@@ -72,6 +73,9 @@ _LATE_DATE_WORDS = (
     "deci",
     "death",
 )
+VERB = "verb"
+"""The concept of a table that is named by what is done when a row of it comes about."""
+_PERCENT = word_set("percent percentage")
 _NOT_NAMES = word_set(
     "show me all made case like number people time place when hour hours second part rate run ran free post posts "
     "back state thing things work works use used find note notes case cases no data end start head make record los"
@@ -174,6 +178,9 @@ class Names:
         if len(parts) > 1:
             phrases.setdefault(stem(parts[-1]), 0.7)
         self._add_phrases(phrases, Named(table.name, "", 0.0), synonym_factor=0.85)
+        for concept in {c for key in (*phrases, stem(parts[0])) for c in load().concepts.get(key, ())}:
+            for verb in load().verbs.get(concept, ()):
+                self._add(verb.key, Named(table.name, "", 0.66, VERB, language=verb.language))
         if table == main_table(self._catalog):
             self._add(stem("record"), Named(table.name, "", 0.58, "record"))
             for word in (
@@ -198,13 +205,14 @@ class Names:
         if len(parts) > 2 and parts[-1] in ("2", "3") and parts[-2] in _UNIT_WORDS:  # "floor_area_m2"
             parts = parts[:-1]
         while len(parts) > 1 and (parts[-1] in _TAILS or parts[-1] in _UNIT_WORDS):
-            if parts[-1] in _UNIT_WORDS and column.is_number:
+            # "what percentage of orders" asks for a share, not for a column
+            if parts[-1] in _UNIT_WORDS - _PERCENT and column.is_number:
                 phrases.setdefault(stem(parts[-1]), 0.8)
             parts = parts[:-1]
         phrases.setdefault(phrase_key(parts), 0.97)
         counted = ""
         rest = [p for p in parts if stem(p) not in own]
-        if rest and len(rest) < len(parts):
+        if rest and len(rest) < len(parts) and not (len(rest) == 1 and rest[0] in _NUMBERS):
             phrases.setdefault(phrase_key(rest), 0.93)
         if len(parts) > 1 and parts[0] in _LEADS:
             parts = parts[1:]
@@ -222,7 +230,7 @@ class Names:
                 stem(head), 0.45 if head in ("count", "number", "total") else 0.65 if weak else 0.8
             )
             if head in _QUANTITIES and column.is_number:
-                counted = phrase_key(modifiers)
+                counted = phrase_key(modifiers) if head in _NUMBERS else ""
                 phrases.setdefault(phrase_key(modifiers), 0.55 if in_table else 0.85)
             elif head in _LABELS and not is_id:
                 phrases.setdefault(phrase_key(modifiers), 0.5 if in_table else 0.85)

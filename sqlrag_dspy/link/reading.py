@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
 from sqlrag_dspy.link.named import NamedSpan, find_named
-from sqlrag_dspy.link.names import Named, Names
+from sqlrag_dspy.link.names import VERB, Named, Names
+from sqlrag_dspy.link.spoken_money import settle_money
 from sqlrag_dspy.link.text import Folded, Word, likely_languages
+from sqlrag_dspy.link.together import NameParts, find_together
 from sqlrag_dspy.types import Catalog, Column, Link, LinkKind, Table, Value
 
 
@@ -21,6 +23,7 @@ class Reading:
         self,
         catalog: Catalog,
         names: Names,
+        parts: NameParts,
         main: Table | None,
         folded: Folded,
         listed: list[Word],
@@ -31,6 +34,15 @@ class Reading:
         self.text = folded.text
         self.languages = likely_languages([w.text for w in listed])
         self.named = find_named(folded.text, listed, names, self.languages, self.measured)
+        self.named.extend(find_together(folded.text, listed, names, parts, self.languages))
+        self.together = {
+            (named.table, named.column)
+            for span in self.named
+            for named in span.found
+            if named.concept == "together"
+        }
+        """The columns that two words name together."""
+        self.named = settle_money(self.named)
         self.asked: frozenset[str] = frozenset()
         """The tables that the question names, of `tables`."""
         self.tables = self._tables()
@@ -106,12 +118,13 @@ class Reading:
         return Link(kind, a, b, text, table, column, op, value, upper, grain, concept, kept, also, since)
 
     def _tables(self) -> list[Table]:
-        """Named tables, else those that alone have a named column; then the main table."""
+        """Named tables, else those that verbs speak of, else those alone with a named column; then the main one."""
         votes: dict[str, float] = {}
-        for span in self.named:
-            for named in span.found:
-                if not named.column and named.score >= 0.6:
-                    votes[named.table] = max(votes.get(named.table, 0.0), named.score * len(span.text))
+        for by_verb in (False, True):
+            for span in self.named if not votes else ():
+                for named in span.found:
+                    if not named.column and named.score >= 0.6 and (named.concept == VERB) == by_verb:
+                        votes[named.table] = max(votes.get(named.table, 0.0), named.score * len(span.text))
         self.asked = frozenset(votes)
         if not votes:
             for span in self.named:

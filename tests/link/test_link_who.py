@@ -1,0 +1,74 @@
+"""Who is asked for, and columns behind abbreviations, over tables that refer to one another."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from link_catalogs import catalog_of, linker_of
+
+from sqlrag_dspy.link import Linker
+
+PEOPLE = ["Agata Novak", "Bruno Costa", "Clara Huber", "Diego Molina", "Esther Quist", "Freek Bakker"]
+
+
+@pytest.fixture(scope="module")
+def linker() -> Linker:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(
+        """
+        CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, ctry TEXT);
+        CREATE TABLE employees (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE orders (
+            id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id),
+            employee_id INTEGER REFERENCES employees (id), ordered TEXT, val_eur INTEGER, refund_amount INTEGER);
+        CREATE TABLE reviews (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), csat INTEGER);
+        """
+    )
+    for n, name in enumerate(PEOPLE * 2):
+        connection.execute("INSERT INTO customers VALUES (?, ?, ?)", (n, f"{name} {n}", ["DK", "ES"][n % 2]))
+        connection.execute("INSERT INTO employees VALUES (?, ?)", (n, f"Mr {name}"))
+        connection.execute(
+            "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)",
+            (n, n, n, f"2023-0{n % 9 + 1}-05", 100 + n, n or None),
+        )
+        connection.execute("INSERT INTO reviews VALUES (?, ?, ?)", (n, n, n % 5 + 1))
+    for table in ("customers", "employees"):
+        connection.execute(f"UPDATE {table} SET name = rtrim(name, ' 0123456789')")
+    return linker_of(connection, catalog_of(connection))
+
+
+@pytest.mark.parametrize(
+    ("question", "table"),
+    [
+        ("who has posted more than two reviews", "customers"),
+        ("who ordered something in May 2023", "customers"),
+        ("wie heeft minstens drie keer besteld", "customers"),
+        ("who sold the most orders", "employees"),
+        ("who is the oldest order of", None),
+    ],
+)
+def test_who_asks_for_the_persons_that_rows_refer_to(
+    linker: Linker, question: str, table: str | None
+) -> None:
+    found = [link.table for link in linker.link(question).chosen if link.concept == "who"]
+    assert found == ([table] if table else [])
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        ("Danish customers", "ctry"),
+        ("average value of orders", "val_eur"),
+        ("mean satisfaction of reviews", "csat"),
+        ("orders that were refunded", "refund_amount"),
+        ("pedidos reembolsados", "refund_amount"),
+    ],
+)
+def test_abbreviated_and_translated_columns_are_named(linker: Linker, question: str, column: str) -> None:
+    assert column in [link.column for link in linker.link(question).chosen]
+
+
+def test_money_beside_an_amount_means_that_amount(linker: Linker) -> None:
+    question = "how many euros were refunded"
+    assert {k.column for k in linker.link(question).chosen if k.kind == "column"} == {"refund_amount"}
