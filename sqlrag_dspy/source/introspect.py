@@ -176,8 +176,9 @@ def _sqlite_table(engine: Engine, pragmas: _Pragmas, name: str, ddl: str, is_vie
     if "rowid" not in names:
         rowid = "rowid" if has_rowid else "row_number() OVER ()"
     is_keyed = not is_view and not has_rowid
-    if is_virtual or is_keyed or any(row[6] in ("2", "3") for row in info):
+    if is_view or is_virtual or is_keyed or any(row[6] in ("2", "3") for row in info):
         # The scanner misses generated columns, shows hidden ones, and counts rows by rowid; SQLite itself does not.
+        # The text of a view would be run by DuckDB, to which every stored value is a text.
         items = [quoting.name(column.name) for column in columns]
         if rowid == "rowid":
             items.append('rowid AS "rowid"')

@@ -78,6 +78,22 @@ def test_view_columns_keep_number_types_whatever_function_made_them(make, run):
     assert run(source, "SELECT u FROM sale_v WHERE id = 1") == [(1704412800,)]
 
 
+def test_a_view_gives_the_rows_that_sqlite_gives(make, run):
+    source = make(
+        """CREATE TABLE sale (id INTEGER PRIMARY KEY, shop TEXT, qty INT, paid REAL);
+        INSERT INTO sale VALUES (1,'a',9,9.5),(2,'b',10,100),(3,'a',100,20),(4,'b',2,7),(5,'a',3,NULL);
+        CREATE VIEW best AS SELECT id, qty FROM sale ORDER BY qty DESC LIMIT 2;
+        CREATE VIEW totals AS SELECT shop, count(*) AS n, max(qty) AS most, sum(paid) AS paid FROM sale GROUP BY 1;
+        CREATE VIEW parts AS SELECT id, qty / 2 AS half, shop || '-' || qty AS label FROM sale;
+        CREATE VIEW "count of all" AS SELECT count(*) FROM sale;"""
+    )
+    assert source.catalog.broken == ()
+    assert run(source, "SELECT id, qty FROM best ORDER BY id") == [(2, 10), (3, 100)]
+    assert run(source, "SELECT * FROM totals ORDER BY shop") == [("a", 3, 100, 29.5), ("b", 2, 10, 107)]
+    assert run(source, "SELECT half, label FROM parts WHERE id = 1") == [(4, "a-9")]
+    assert run(source, 'SELECT * FROM "count of all"') == [(5,)]
+
+
 def test_numbers_in_date_columns_read_as_iso_dates(make, run):
     source = make(
         """CREATE TABLE event (id INTEGER PRIMARY KEY, day DATE, happened TIMESTAMP, body TEXT);
