@@ -380,6 +380,29 @@ SELECT name FROM person WHERE COALESCE(city, '') <> 'Gent' -- none null-negation
 SELECT SUM(city <> 'Gent') FROM person -- none null-negation
 SELECT COUNT(*) FROM purchase WHERE discount <> 5 OR amount > 10 -- none null-negation
 
+-- undone-join
+SELECT n.name, p.amount FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.status = 'paid' -- undone-join
+SELECT n.id, COUNT(p.id) FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.amount > 20 GROUP BY n.id -- undone-join
+SELECT n.name FROM person n LEFT OUTER JOIN purchase p ON p.person_id = n.id WHERE n.city = 'Gent' AND p.placed >= '2023-06-01' -- undone-join
+SELECT c.title, COUNT(e.id) FROM course c LEFT JOIN enrolment e ON e.course_id = c.id WHERE e.grade BETWEEN 5 AND 8 GROUP BY c.id, c.title -- undone-join
+SELECT c.title FROM course c LEFT JOIN enrolment e ON e.course_id = c.id LEFT JOIN person n ON n.id = e.person_id WHERE n.city IN ('Gent', 'Utrecht') -- undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.coupon LIKE 'S%' OR p.discount > 5 AND p.coupon = 'AUTUMN' -- undone-join
+SELECT b.name FROM person n LEFT JOIN person b ON b.id = n.boss_id WHERE b.city <> n.city -- undone-join
+SELECT n.name FROM person n LEFT JOIN (SELECT person_id, SUM(amount) AS total FROM purchase GROUP BY person_id) p ON p.person_id = n.id WHERE p.total > 40 -- undone-join
+SELECT title FROM course WHERE id IN (SELECT c.id FROM course c LEFT JOIN enrolment e ON e.course_id = c.id WHERE e.grade > 6) -- undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE NOT p.quantity = 1 -- undone-join
+SELECT n.name, p.amount FROM person n LEFT JOIN purchase p ON p.person_id = n.id AND p.status = 'paid' -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.id IS NULL -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.id IS NOT NULL -- none undone-join
+SELECT n.name FROM person n JOIN purchase p ON p.person_id = n.id WHERE p.status = 'paid' -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE n.city = 'Gent' -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.status = 'paid' OR p.id IS NULL -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE COALESCE(p.amount, 0) < 20 -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE p.amount > 50 OR n.age > 40 -- none undone-join
+SELECT n.id FROM person n LEFT JOIN purchase p ON p.person_id = n.id GROUP BY n.id HAVING COUNT(p.id) > 1 -- none undone-join
+SELECT l.product, p.amount FROM purchase_line l LEFT JOIN purchase p ON p.id = l.purchase_id WHERE p.amount > 0 -- none undone-join
+SELECT n.name FROM person n LEFT JOIN purchase p ON p.person_id = n.id WHERE n.id IN (SELECT person_id FROM purchase WHERE status = 'paid') -- none undone-join
+
 -- text-order
 SELECT id FROM sample ORDER BY level DESC LIMIT 3 -- text-order
 SELECT level, COUNT(*) FROM sample GROUP BY level ORDER BY level -- text-order
@@ -391,7 +414,13 @@ SELECT COUNT(*) FROM sample WHERE 5 <= level -- text-order
 SELECT id FROM sample WHERE level BETWEEN 2 AND 11 -- text-order
 SELECT id FROM sample WHERE id IN (SELECT s.id FROM sample s ORDER BY s.mass DESC LIMIT 3) -- text-order
 SELECT MAX(cost) FROM sample -- text-order
+SELECT level, COUNT(*) FROM sample GROUP BY level ORDER BY level, COUNT(*) -- text-order
+SELECT n.city, s.level FROM sample s JOIN person n ON n.id = s.id ORDER BY n.country, s.level -- text-order
 SELECT id FROM sample ORDER BY CAST(level AS REAL) DESC LIMIT 3 -- none text-order
+SELECT level, COUNT(*) FROM sample GROUP BY level ORDER BY COUNT(*) DESC, level -- none text-order
+SELECT level, SUM(id) AS total FROM sample GROUP BY level ORDER BY total DESC, level LIMIT 3 -- none text-order
+SELECT mass, MAX(id) FROM sample GROUP BY mass ORDER BY 2 DESC, mass -- none text-order
+SELECT id FROM sample ORDER BY id DESC, mass -- none text-order
 SELECT MAX(TRY_CAST(mass AS DOUBLE)) FROM sample -- none text-order
 SELECT code FROM sample ORDER BY code -- none text-order
 SELECT MAX(batch) FROM sample -- none text-order

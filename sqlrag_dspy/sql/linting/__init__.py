@@ -31,6 +31,7 @@ from sqlrag_dspy.sql.linting.out_of_range import out_of_range
 from sqlrag_dspy.sql.linting.spelling import fold, nearest_stored, spelling, stored_spelling
 from sqlrag_dspy.sql.linting.statement import NoRow, Notice, Rule, Statement
 from sqlrag_dspy.sql.linting.text_order import text_order
+from sqlrag_dspy.sql.linting.undone_join import undone_join
 from sqlrag_dspy.sql.probing import Probe
 from sqlrag_dspy.types import Catalog, CheckedSql, Rows
 
@@ -53,6 +54,7 @@ LINTS: tuple[tuple[str, Rule], ...] = (
     ("spelling", spelling),
     ("contradiction", contradiction),
     ("not-in-null", not_in),
+    ("undone-join", undone_join),
     ("date-form", date_form),
     ("last-day", last_day),
     ("text-order", text_order),

@@ -56,20 +56,21 @@ def stored_null(statement: Statement, table: str, column: str) -> bool | None:
 
 def required(select: exp.Select) -> set[Place]:
     """The columns that no row past WHERE and the inner joins has NULL in."""
-    return {place for term in terms_of(select) for place in _required(term)}
+    return {place for term in terms_of(select) for place in required_by(term)}
 
 
-def _required(term: exp.Expr) -> set[Place]:
+def required_by(term: exp.Expr) -> set[Place]:
+    """The columns of which the condition is true for no row that has NULL there."""
     term = bare(term)
     if isinstance(term, exp.And):
-        return _required(term.this) | _required(term.expression)
+        return required_by(term.this) | required_by(term.expression)
     if isinstance(term, exp.Or):
-        return _required(term.this) & _required(term.expression)
+        return required_by(term.this) & required_by(term.expression)
     if isinstance(term, exp.Not):
         inner = bare(term.this)
         if isinstance(inner, exp.Is) and isinstance(bare(inner.expression), exp.Null):
             return _plain(inner.this)
-        return _required(inner) if isinstance(inner, _REJECTS) else set()
+        return required_by(inner) if isinstance(inner, _REJECTS) else set()
     if not isinstance(term, _REJECTS):
         return set()
     sides = [term.this, *([term.expression] if isinstance(term, exp.Binary) else [])]

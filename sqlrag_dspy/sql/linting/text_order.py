@@ -36,8 +36,11 @@ def text_order(statement: Statement) -> Iterator[str]:
 def _uses(select: exp.Select) -> Iterator[tuple[Field, str]]:
     order = select.args.get("order")
     for ordered in order.expressions if order is not None else ():
-        if (found := _text(meant(ordered.this, select))) is not None:
+        item = meant(ordered.this, select)
+        if (found := _text(item)) is not None:
             yield found, "is put in order as"
+        elif _settles(item):
+            break  # what follows only orders the ties
     for node in select.find_all(exp.Anonymous, *_ORDERS, exp.Between):
         if not own(node, select):
             continue
@@ -57,6 +60,21 @@ def _uses(select: exp.Select) -> Iterator[tuple[Field, str]]:
         is_number = all(each is not None and _NUMBER.fullmatch(each) for each in texts)
         if is_number and (found := _text(column)) is not None:
             yield found, "is compared as"
+
+
+def _settles(item: exp.Expr) -> bool:
+    """Whether rows that are ordered by it are mostly in order: an aggregate, or a column that hardly repeats."""
+    if next(item.find_all(exp.AggFunc), None) is not None or function_name(item) in (
+        "max",
+        "min",
+        "sum",
+        "avg",
+    ):
+        return True
+    found = field_with_column(item)
+    if found is None or found.column is None or found.table is None:
+        return False
+    return found.column.profile.distinct >= MOSTLY * found.table.rows
 
 
 def _text(node: exp.Expr) -> Field | None:
