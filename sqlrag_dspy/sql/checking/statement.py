@@ -59,6 +59,27 @@ def resolved(sql: str, catalog: Catalog, *, dialect: str | None = None) -> tuple
     return tree, resolver
 
 
+class _Looked(threading.local):
+    """The statement that this thread looked at last."""
+
+    sql: str | None = None
+    catalog: Catalog | None = None
+    tree: exp.Query | None = None
+
+
+_looked = _Looked()
+
+
+def tree_of(sql: str, catalog: Catalog) -> exp.Query:
+    """What `resolved` parses, for whoever changes nothing of it: lints, explanations and the like ask one after the
+    other, and those after the first get the same tree."""
+    if _looked.tree is None or _looked.sql != sql or _looked.catalog is not catalog:
+        _looked.sql = _looked.tree = None
+        _looked.tree, _ = resolved(sql, catalog)
+        _looked.sql, _looked.catalog = sql, catalog
+    return _looked.tree
+
+
 def _check(sql: str, catalog: Catalog, dialect: str | None, limit: int) -> CheckedSql:
     source_is_sqlite = catalog.dialect == "sqlite"
     is_sqlite = dialect == "sqlite" or (dialect is None and source_is_sqlite and not looks_like_duckdb(sql))

@@ -13,7 +13,7 @@ from itertools import islice
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.linting.contradiction import contradiction
 from sqlrag_dspy.sql.linting.count_nulls import count_nulls
 from sqlrag_dspy.sql.linting.counted_else import counted_else
@@ -105,7 +105,7 @@ def misspelt(
 ) -> tuple[str, ...]:
     """Advice for texts of a checked query that are stored otherwise, before it runs; the lint `spelling` alone."""
     try:
-        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+        tree = tree_of(query.text, catalog)
     except (SqlRejected, RecursionError):
         return ()
     if next(islice(tree.walk(), WIDE, None), None) is not None:
@@ -129,7 +129,7 @@ def notices(
     `told`: conditions of which the reader learns elsewhere that no row passes them; that is not said again.
     """
     try:
-        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+        tree = tree_of(query.text, catalog)
     except (SqlRejected, RecursionError):
         return ()
     if next(islice(tree.walk(), WIDE, None), None) is not None:

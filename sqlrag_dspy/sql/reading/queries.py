@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.dialect.comparing import bare, number
 from sqlrag_dspy.sql.elapsed import elapsed_of
 from sqlrag_dspy.sql.joins import Pair
@@ -52,7 +52,7 @@ _MODIFIERS = ("limit", "order", "offset", "with_")
 def read(sql: str, catalog: Catalog) -> Sketch | None:
     """The sketch of a query, or None when the query is wrong or lies beyond what a sketch can say."""
     try:
-        tree, _ = resolved(sql, catalog)
+        tree = tree_of(sql, catalog)
         if isinstance(tree, exp.Intersect) and not any(tree.args.get(key) for key in _MODIFIERS):
             first, second = (_Reader(each, catalog).sketch() for each in (tree.this, tree.expression))
             return both_of(first, second)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.linting.statement import (
     Statement,
     field_with_column,
@@ -33,7 +33,7 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 def assumptions(query: CheckedSql, catalog: Catalog, *, limit: int = 1000) -> tuple[str, ...]:
     """A line each, at most `MOST`; () for a query that takes nothing for granted. `limit` is what `check` was given."""
     try:
-        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+        tree = tree_of(query.text, catalog)
     except (SqlRejected, RecursionError):
         return ()
     statement = Statement(tree, catalog, Probe(tree, catalog, None), limit)

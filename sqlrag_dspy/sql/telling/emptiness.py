@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.linting.contradiction import exclusive
 from sqlrag_dspy.sql.linting.statement import meant, sources_used
@@ -65,7 +65,7 @@ def explain_empty(query: CheckedSql, catalog: Catalog, run: Run) -> list[str]:
 def reasons(query: CheckedSql, catalog: Catalog, run: Run) -> list[Reason]:
     """The same lines, each with the conditions that it tells of."""
     try:
-        tree, _ = resolved(query.text, catalog, dialect="duckdb")
+        tree = tree_of(query.text, catalog)
     except (SqlRejected, RecursionError):
         return []
     return _Explanation(catalog, Probe(tree, catalog, run)).of(tree, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlrag_dspy.errors import SqlRejected
-from sqlrag_dspy.sql.checking.statement import resolved
+from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.dialect.grouping import plain_aggregates
 from sqlrag_dspy.sql.reading.queries import read
 from sqlrag_dspy.sql.telling.phrases import condition_text, groups_text, plain_name, value_text
@@ -33,7 +33,7 @@ def explain(query: CheckedSql | str, catalog: Catalog) -> str:
     if sketch is not None:
         return _Sentence(sketch, catalog).text()
     try:
-        tree, _ = resolved(text, catalog)
+        tree = tree_of(text, catalog)
     except (SqlRejected, RecursionError):
         return ""
     return _clauses(tree)
