@@ -61,6 +61,14 @@ RIVALS = 5
 """Drafts of one question that the confidence head chooses from."""
 
 
+class _Open(NamedTuple):
+    """The roles that a link may take, those of them that are scored, with their places, and the link's sort."""
+
+    allowed: tuple[str, ...]
+    scored: list[tuple[str, int]]
+    sort: str
+
+
 class Sketcher(dspy.Module, Parameter):
     """Question to Sketch. State is plain JSON; optimizers leave it alone."""
 
@@ -79,7 +87,7 @@ class Sketcher(dspy.Module, Parameter):
         self.idle: frozenset[str] = frozenset()
         """Qualifying words that restrict nothing, learned."""
         self.seed = 0
-        self._outlines: dict[tuple[str, str], Floats] = {}
+        self._outlines: dict[tuple[Skeleton, str], Floats] = {}
 
     @property
     def is_fitted(self) -> bool:
@@ -120,10 +128,14 @@ class Sketcher(dspy.Module, Parameter):
         self, links: Links, scores: Sequence[Floats], catalog: Catalog, skeleton: Skeleton | None = None
     ) -> list[dict[str, float]]:
         """For every chosen link, role to probability among the roles of its kind, in a query of that skeleton."""
-        out = []
+        return self._shared_out(self._open(links, catalog), scores, skeleton)
+
+    def _open(self, links: Links, catalog: Catalog) -> list[_Open | None]:
+        """The roles that every chosen link may take, whatever the query; None where nothing is known of its kind."""
         are_several = len({link.table for link in links.chosen if link.table}) > 1
         dated = {(link.table, link.column) for link in links.chosen if link.kind == "date"}
-        for link, raw in zip(links.chosen, scores):
+        out: list[_Open | None] = []
+        for link in links.chosen:
             allowed = open_roles(link)
             if link.kind == "column" and (link.table, link.column) in dated:
                 allowed = tuple(role for role in allowed if not role.endswith("null"))
@@ -132,14 +144,27 @@ class Sketcher(dspy.Module, Parameter):
             # A program from before tables played a role says nothing of them.
             is_known = link.kind != "table" or "kind=table" in self.role_vocabulary.index
             if not is_known or not self.roles.classes:
+                out.append(None)
+                continue
+            scored = [(role, n) for n, role in enumerate(self.roles.classes) if role in allowed]
+            out.append(_Open(allowed, scored, sort_of(link, catalog)))
+        return out
+
+    def _shared_out(
+        self, open_: Sequence[_Open | None], scores: Sequence[Floats], skeleton: Skeleton | None = None
+    ) -> list[dict[str, float]]:
+        """What `role_probabilities` gives, from what does not depend on the skeleton."""
+        out = []
+        for link, raw in zip(open_, scores):
+            if link is None:
                 out.append({"ignore": 1.0})
                 continue
             if skeleton is not None:
-                raw = raw + self._outline(skeleton, sort_of(link, catalog))
-            open_ = [(role, n) for n, role in enumerate(self.roles.classes) if role in allowed]
-            top = max((float(raw[n]) for _, n in open_), default=0.0)  # none was seen in few labels
-            kept = {role: math.exp(float(raw[n]) - top) + FLOOR for role, n in open_}
-            for role in allowed:
+                raw = raw + self._outline(skeleton, link.sort)
+            given = raw.tolist()
+            top = max((given[n] for _, n in link.scored), default=0.0)  # none was seen in few labels
+            kept = {role: math.exp(given[n] - top) + FLOOR for role, n in link.scored}
+            for role in link.allowed:
                 kept.setdefault(role, FLOOR)
             total = sum(kept.values())
             out.append({role: share / total for role, share in kept.items()})
@@ -147,7 +172,7 @@ class Sketcher(dspy.Module, Parameter):
 
     def _outline(self, skeleton: Skeleton, sort: str) -> Floats:
         """What a skeleton adds to the scores of a sort of link; remembered, as there are few of both."""
-        asked = (skeleton.text(), sort)
+        asked = (skeleton, sort)
         if asked not in self._outlines:
             columns, values = self.role_vocabulary.vector(outline_terms(skeleton, sort))
             added = self.roles.weights[:, columns] @ values
@@ -169,6 +194,7 @@ class Sketcher(dspy.Module, Parameter):
             return []
         fields = self.field_probabilities(links, masked)
         scores = self.role_scores(links, masked, catalog, "sql")
+        open_ = self._open(links, catalog)
         total = sum(self.skeletons.values()) or 1
         logs = {
             name: {value: math.log(share + FLOOR) for value, share in shares.items()}
@@ -185,13 +211,13 @@ class Sketcher(dspy.Module, Parameter):
         for shape, skeleton in shapes:
             if len(ranked) > RIVALS and shape <= ranked[RIVALS].score:
                 break  # filling only costs, so nothing further down can come before those
-            decided = self.role_probabilities(links, scores, catalog, skeleton)
+            decided = self._shared_out(open_, scores, skeleton)
             filled = fill(skeleton, links, decided)
             if filled is not None:
                 assigned, cost = filled
                 ranked.append(_Filled(shape + cost, shape, cost, skeleton, assigned, decided))
                 ranked.sort(key=lambda entry: entry.score, reverse=True)
-        free = self.role_probabilities(links, scores, catalog)
+        free = self._shared_out(open_, scores)
         words = [t for t in tokens(masked) if is_word(t)]
         unknown = sum(1 for word in words if word not in self.vocabulary.known)
         out = []
