@@ -64,12 +64,21 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question made ready: its words, whether it is in a foreign language, the encoders and their weights."""
+    """A question made ready: its words, whether it is in a foreign language, the encoders and their weights, and
+    what of their vectors is known."""
 
     text: str
     terms: tuple[Term, ...]
     is_foreign: bool
     weighted: list[tuple[Embedder, float]]
+    known: Mapping[str, Vectors]
+
+    def vectors(self) -> list[Vectors]:
+        """The question as every encoder sees it."""
+        return [
+            self.known[encoder.name] if encoder.name in self.known else encoder([self.text])[0]
+            for encoder, _ in self.weighted
+        ]
 
     def cosines(self, held: Sequence[Vectors], vectors: Sequence[Vectors]) -> Scores:
         """Of chunks, given as every encoder sees them, with the question's vectors: one score, weighed."""
@@ -169,15 +178,19 @@ class TableIndex:
         encoders: Sequence[Embedder],
         language: str | None,
         fusion: Fusion,
+        known: Mapping[str, Vectors],
     ) -> Ranking:
-        """Every allowed row: those that something speaks for first, best first; then the others."""
+        """Every allowed row: those that something speaks for first, best first; then the others.
+
+        `known`: unit vectors of the text, by the encoder's name, that need not be worked out.
+        """
         contents = self.contents
         chunk_ids = self.contents.chunks_of(selection.positions)
         if not len(chunk_ids) or not text.strip():
             return Ranking(self._silent(selection, np.zeros(0, dtype=np.int64)), selection.count, True)
         only = None if selection.positions is None else chunk_ids
         terms, is_foreign, is_home = self._read(text, language, only)
-        asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home))
+        asked = _Asked(text, terms, is_foreign, self._weigh(encoders, is_home), known)
         rows, scores, spoken, near = self._order(asked, chunk_ids, selection, k, fusion)
         keys = contents.keys_at(rows)
         heard = (
@@ -235,7 +248,7 @@ class TableIndex:
         encoder found."""
         contents = self.contents
         wanted = max(CANDIDATES, 3 * k)
-        vectors = [encoder([asked.text])[0] for encoder, _ in asked.weighted]
+        vectors = asked.vectors()
         compared = None
         is_whole = selection.positions is None
         count = 0 if fusion is not fuse else leading(contents.row_count, is_foreign=asked.is_foreign)

@@ -147,14 +147,16 @@ class Index:
         lang: str | None = None,
         focus: str | None = None,
         fusion: Fusion = fuse,
+        known: Mapping[str, Vector] | None = None,
         reader: RowReader,
     ) -> Hits:
         """The `k` rows of `table` nearest to `text` among the allowed ones, best first.
 
         `allowed`: keys that SQL chose (None: all rows). `filters`: values of mirrored columns, letter case
         aside; several values of one column are alternatives. `lang`: the question's language, else found
-        out. `focus`: the question without its filter words; what is searched for when given. Fewer matches
-        than `k`: the remaining allowed rows follow. Raises SqlRagError for a filter column that is not
+        out. `focus`: the question without its filter words; what is searched for when given. `known`: the unit
+        vectors of what is searched for, by the embedder's name, where somebody has worked them out. Fewer
+        matches than `k`: the remaining allowed rows follow. Raises SqlRagError for a filter column that is not
         mirrored or a value of another type.
         """
         found = self._tables.get(table)
@@ -166,7 +168,8 @@ class Index:
                 selection = found.select(allowed, filters or {})
                 k = min(k, selection.count)
                 read = k if self._reranker is None else min(max(k, READ), selection.count)
-                ranked = found.rank(wanted, selection, read, self._encoders, lang or detect(text), fusion)
+                language = lang or detect(text)
+                ranked = found.rank(wanted, selection, read, self._encoders, language, fusion, known or {})
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(
                 f"the index in {self.path} is broken ({error}); run 'sqlrag index --rebuild'"

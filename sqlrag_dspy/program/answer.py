@@ -87,20 +87,17 @@ def quote(
     """
     chosen = [d for d in documents[:most_documents] if d.passages]
     per_document = most_sentences if len(chosen) > 1 else most_sentences + 2
-    text, citations = "", []
-    for document in chosen:
-        spans: list[tuple[str, int, int, str]] = []
-        for passage in document.passages[:3]:
-            for start, end in sentences(passage.text):
-                if end - start >= 20:
-                    spans.append(
-                        (passage.column, passage.start + start, passage.start + end, passage.text[start:end])
-                    )
-        spans = list(dict.fromkeys(spans))[:60]
-        if not spans:
-            continue
-        vectors = encode([question, *(span[3] for span in spans)])
-        scores = vectors[1:] @ vectors[0]
+    spoken = [(document, spans) for document in chosen if (spans := _spans(document))]
+    # All at once: some embedders take a moment for every call.
+    vectors = (
+        encode([question, *(span[3] for _, spans in spoken for span in spans)])
+        if spoken
+        else np.empty((0, 0))
+    )
+    text, citations, seen = "", [], 1
+    for document, spans in spoken:
+        scores = vectors[seen : seen + len(spans)] @ vectors[0]
+        seen += len(spans)
         best = sorted(np.argsort(-scores)[:per_document], key=lambda n: (spans[n][0], spans[n][1]))
         heading = f"{label(document)}:\n"
         text += ("\n\n" if text else "") + heading
@@ -125,6 +122,17 @@ def quote(
     if not text and documents:
         text = "Rows without text: " + "; ".join(label(document) for document in documents[:10])
     return Written(text, citations)
+
+
+def _spans(document: Document) -> list[tuple[str, int, int, str]]:
+    """The sentences of a document's best passages, each as (column, start, end, text)."""
+    spans = [
+        (passage.column, passage.start + start, passage.start + end, passage.text[start:end])
+        for passage in document.passages[:3]
+        for start, end in sentences(passage.text)
+        if end - start >= 20
+    ]
+    return list(dict.fromkeys(spans))[:60]
 
 
 # --- what a model wrote ------------------------------------------------------------------------------

@@ -206,9 +206,12 @@ class Database:
         k: int = 10,
         allowed: list[Key] | None = None,
         filters: Mapping[str, Any] | None = None,
+        known: Mapping[str, Any] | None = None,
     ) -> Hits:
-        """The rows of `table` nearest in meaning, among those allowed."""
-        return self.index.search(text, table, k=k, allowed=allowed, filters=filters, reader=self.source)
+        """The rows of `table` nearest in meaning, among those allowed; `known` as `Index.search` takes it."""
+        return self.index.search(
+            text, table, k=k, allowed=allowed, filters=filters, known=known, reader=self.source
+        )
 
     @cached_property
     def encode(self) -> Callable[[list[str]], Any]:

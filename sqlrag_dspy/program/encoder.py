@@ -14,6 +14,8 @@ Encode = Callable[[list[str]], Floats]
 """Texts to unit vectors, (n, dimension)."""
 
 ENCODER = "use-multilingual"
+LONGEST = 1000
+"""Characters of a reading that are encoded."""
 EMBEDDING_SCALE = 0.7
 """How much the embedding block weighs beside the unit-length n-gram block."""
 
@@ -32,8 +34,10 @@ def multilingual(texts: list[str]) -> Floats:
 
 
 def encoded(encode: Encode, readings: Sequence[str]) -> Floats:
-    """Every reading's unit vector, (readings, dimension)."""
-    return encode([reading[:1000] or "." for reading in readings])
+    """Every reading's unit vector, (readings, dimension); of those that are the same, worked out once."""
+    read = [reading[:LONGEST] or "." for reading in readings]
+    different = list(dict.fromkeys(read))
+    return encode(different)[[different.index(text) for text in read]]
 
 
 def embedding(vectors: Floats) -> Floats:

@@ -160,7 +160,14 @@ def search(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence:
             step.output = "no rows allowed"
             empty = Search(0, 0, True, key_sql=plan.key_sql.text if plan.key_sql else None)
             return Evidence(search=empty, notes=list(notes))
-        hits = database.search(plan.text, table, k=DOCUMENTS, allowed=allowed, filters=plan.mirrored or None)
+        hits = database.search(
+            plan.text,
+            table,
+            k=DOCUMENTS,
+            allowed=allowed,
+            filters=plan.mirrored or None,
+            known=inquiry.meant(plan.text),
+        )
         step.output = "; ".join(f"{document.key!r} {document.score:.2f}" for document in hits.documents[:5])
     done = hits.search
     key_sql = plan.key_sql.text if plan.key_sql else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,8 @@ import dspy
 
 from sqlrag_dspy.errors import SqlRagError
 from sqlrag_dspy.program.database import Database
-from sqlrag_dspy.program.encoder import embedding, encoded, multilingual
+from sqlrag_dspy.program.encoder import ENCODER, LONGEST, embedding, encoded, multilingual
+from sqlrag_dspy.program.features import Floats
 from sqlrag_dspy.program.nearness import nearness
 from sqlrag_dspy.program.result import Depth, Step, Usage
 from sqlrag_dspy.program.router import Sense
@@ -100,6 +101,7 @@ class Inquiry:
         """Whether the model, or the small one, failed in a way that no second call can mend."""
         self.meter = Meter()
         self._listener = listener
+        self._meant: dict[str, Floats] = {}
         self._overdrawn = False
         self._started = time.perf_counter()
 
@@ -121,7 +123,15 @@ class Inquiry:
     @cached_property
     def sense(self) -> Sense:
         """What the encoder makes of the question, for the learned heads."""
-        return sense_of(self.links, self.database)
+        readings = readings_of(self.links)
+        vectors = encoded(multilingual, readings)
+        self._meant = {text: vector for text, vector in zip(readings, vectors) if 0 < len(text) <= LONGEST}
+        return sense_from(readings, vectors, self.database)
+
+    def meant(self, text: str) -> dict[str, Floats]:
+        """The text's unit vectors by the encoder's name, where the route was decided by them; else nothing."""
+        vector = self._meant.get(text)
+        return {} if vector is None else {ENCODER: vector}
 
     def likely_tables(self) -> tuple[str, ...]:
         """The tables that the question may need, the likeliest first, out of however many there are."""
@@ -197,7 +207,11 @@ class Inquiry:
 def sense_of(links: Links, database: Database) -> Sense:
     """A question's meaning, and how near it is to what its database holds."""
     readings = readings_of(links)
-    vectors = encoded(multilingual, readings)
+    return sense_from(readings, encoded(multilingual, readings), database)
+
+
+def sense_from(readings: Sequence[str], vectors: Floats, database: Database) -> Sense:
+    """The same from a question's readings and their unit vectors."""
     # The reading with kinds for names is near to nothing in particular.
     return Sense(embedding(vectors), nearness(database, readings[1:], vectors[1:]))
 

@@ -316,6 +316,17 @@ def test_focus_is_what_is_searched_for(tmp_path: Path) -> None:
     assert keys(hits) == [1]
 
 
+def test_a_vector_of_the_question_that_is_known_is_not_worked_out_again(tmp_path: Path) -> None:
+    embedder = ToyEmbedder()
+    reader = notes(note(1, "red kite"), note(2, "politics and more politics"))
+    index = build(tmp_path, reader, embedder=embedder)
+    found = index.search("politics now", "notes", k=2, reader=reader)
+    asked = len(embedder.texts)
+    known = {"toy": index._encoders[0](["politics now"])[0]}
+    assert index.search("politics now", "notes", k=2, known=known, reader=reader) == found
+    assert len(embedder.texts) == asked + 1
+
+
 def test_an_open_index_keeps_its_generation(tmp_path: Path) -> None:
     embedder = ToyEmbedder()
     reader = notes(note(1, "red kite"), note(2, "bread"))

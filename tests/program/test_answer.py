@@ -26,6 +26,26 @@ def test_quotes_are_verbatim_and_cited_by_offset():
         assert said == stored[citation.start : citation.end]
 
 
+def test_sentences_of_several_documents_are_encoded_together_and_cited_each_in_its_own():
+    asked = []
+
+    def encode(texts):
+        asked.append(texts)
+        return bag(texts)
+
+    texts = {7: TEXT, 8: "Nothing was said of rain that year. The well stayed full all the same."}
+    documents = [
+        Document("wells", key, 0.9, {}, (Passage("body", 0, len(text), text, 0.9),))
+        for key, text in texts.items()
+    ]
+    written = quote("did the well run dry", documents, {}, lambda d: f"Well {d.key}", encode)
+    assert len(asked) == 1
+    assert {citation.key for citation in written.citations} == {7, 8}
+    for citation in written.citations:
+        said = written.text[slice(*citation.answer_span)]
+        assert said == texts[citation.key][citation.start : citation.end]
+
+
 def test_one_value_is_the_answer_and_many_rows_are_counted():
     assert render_rows(Rows(("n",), ((144,),)), "").text == "144"
     many = render_rows(Rows(("n",), tuple((n,) for n in range(25))), "").text
