@@ -6,17 +6,17 @@ What kind of value a column holds (category, person, title or other) is judged b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from sqlrag_dspy.link.glossary import Synonym, load
 from sqlrag_dspy.link.names import name_words
-from sqlrag_dspy.link.text import STOPS, is_ordinary, phrase_key, word_set, word_texts
+from sqlrag_dspy.link.text import LANGUAGES, STOPS, is_ordinary, phrase_key, stem, word_set, word_texts
 from sqlrag_dspy.types import Column
 
 Kind = Literal["category", "person", "title", "other"]
-Part = Literal["whole", "synonym", "person", "surname", "first", "segment"]
+Part = Literal["whole", "synonym", "person", "surname", "first", "segment", "word"]
 
 
 class Form(NamedTuple):
@@ -100,8 +100,11 @@ def _form(words: Sequence[str], score: float, part: Part, language: str = "") ->
     return Form(phrase_key(words), " ".join(words), score, part, language)
 
 
-def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
-    """Every form of a value; `holds` is country or language when the column is known to hold codes of those."""
+def forms_of(value: str, kind: Kind, holds: str = "", alone: Container[str] = ()) -> list[Form]:
+    """Every form of a value; `holds` is country or language when the column is known to hold codes of those.
+
+    `alone` are words that stand for the value of their column that has them.
+    """
     whole = word_texts(value)
     if not whole:
         return []
@@ -128,11 +131,40 @@ def forms_of(value: str, kind: Kind, holds: str = "") -> list[Form]:
             words = word_texts(segment)
             if len(words) >= 4 and sum(w not in STOPS for w in words) >= 2:
                 add(_form(words, 0.9, "segment"))
+    if kind == "category" and 2 <= len(whole) <= 3:
+        for word in whole:
+            if word in alone:
+                add(_form([word], 0.85, "word"))
+        for pair, language in _translated(whole):
+            add(_form(pair, 0.85, "synonym", language))
     if kind != "person" and 2 <= len(whole) <= 5:
         kept = [w for w in whole if w not in _GENERIC]
         if len(kept) < len(whole) and kept and not all(is_ordinary(w) for w in kept):
             add(_form(kept, 0.88, "whole"))
     return list(found.values())
+
+
+def _translated(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """A value of two nouns in each other language, in both orders: "tienda web" for "Web shop"."""
+    glossary = load()
+    if len(words) != 2:
+        return
+    meant = [[name for name in glossary.concepts.get(stem(word), ()) if not word.isdigit()] for word in words]
+    for language in LANGUAGES:
+        one, other = (
+            stem(word)
+            if _is_shared(word, names)
+            else next((s.key for n in names for s in glossary.members[n] if s.language == language), "")
+            for word, names in zip(words, meant, strict=True)
+        )
+        if one and other and (one, other) != tuple(stem(word) for word in words):
+            yield (one, other), language
+            yield (other, one), language
+
+
+def _is_shared(word: str, names: Sequence[str]) -> bool:
+    """Whether a word is the same in several languages ("web")."""
+    return any(s.key == stem(word) and not s.language for name in names for s in load().members[name])
 
 
 @lru_cache(maxsize=4096)

@@ -73,6 +73,14 @@ class Glossary:
                         yield name.partition(".")[2], synonym
 
 
+def _inflected(listed: str, language: str) -> dict[str, None]:
+    """The phrases of a list, folded; Spanish ones in the plural as well."""
+    keys = dict.fromkeys(" ".join(word_texts(phrase)) for phrase in listed.split(","))
+    if language == "es":
+        keys |= dict.fromkeys(f"{key}s" for key in list(keys) if key[-1] in "aeo")
+    return keys
+
+
 @cache
 def load() -> Glossary:
     """The glossary that ships with the package."""
@@ -99,8 +107,7 @@ def load() -> Glossary:
         columns = tuple(entry["columns"].split(", "))
         for end, prefix in (("max", "more"), ("min", "less")):
             for language in LANGUAGES:
-                for phrase in entry[f"{prefix}_{language}"].split(","):
-                    key = " ".join(word_texts(phrase))
+                for key in _inflected(entry[f"{prefix}_{language}"], language):
                     adjectives.setdefault(key, []).append(Adjective(name, columns, end, language))
     verbs = {
         f"nouns.{name}": tuple(

@@ -29,7 +29,7 @@ from sqlrag_dspy.link.unstored import find_unstored
 from sqlrag_dspy.link.values import ValueStore
 from sqlrag_dspy.link.who import who_links
 from sqlrag_dspy.link.wording import find_wording
-from sqlrag_dspy.types import Catalog, Column, Link, Links
+from sqlrag_dspy.types import Catalog, Column, Link, Links, Table
 
 MOST_CHARACTERS = 4_000
 """Only so much of a question is read: what comes after is pasted text, not a restriction."""
@@ -113,7 +113,7 @@ def _name_links(reading: Reading) -> Iterable[Link]:
         )
         for named in span.found[:8]:
             home = reading.column_of(named)
-            if named.column and home is None:
+            if (named.column and home is None) or reading.is_elsewhere(named):
                 continue
             if named.end and reading.asked and named.table not in around:
                 continue  # "the biggest store" has nothing to do with what is measured of currencies
@@ -131,7 +131,7 @@ def _name_links(reading: Reading) -> Iterable[Link]:
                 column=home[1].name if home else None,
                 concept=named.concept,
                 op=named.end,
-                grain=_holds(home[1]) if home else "",
+                grain="" if home is None else "text" if _refers(*home) else _holds(home[1]),
                 score=named.score - (0.03 * min(reading.rank(named.table), 3) if home else 0.0),
             )
 
@@ -166,14 +166,16 @@ def _state_links(reading: Reading, found: list[Link]) -> Iterable[Link]:
     asked = {table.name for table in reading.tables}
     taken = {place for k in values if k.table in asked for place in _folded_places(reading, k)}
     for state in find_states(reading, dated, taken):
+        answers = is_flag(state.column)
         yield reading.link(
             "value",
             state.start,
             state.end,
             table=state.table.name,
             column=state.column.name,
-            op="not null" if state.is_there else "null",
-            concept="state",
+            value=int(state.is_there) if answers else None,
+            op="=" if answers else "not null" if state.is_there else "null",
+            concept="category" if answers else "state",
             score=1.0,
         )
     for span, table, column, answer in find_yes(reading):
@@ -351,6 +353,11 @@ def _settle_participles(
             )  # a stored value before a synonym of a name
         settled.append(link)
     return settled
+
+
+def _refers(table: Table, column: Column) -> bool:
+    """Whether a column names a row of another table, or another row: no number to compute with."""
+    return any(key.columns == (column.name,) for key in table.foreign_keys)
 
 
 def _holds(column: Column) -> str:

@@ -100,6 +100,8 @@ def _weigh_exact(
             return None
     if _is_broken(folded.text, window):
         return None
+    if form.part == "word" and not (window.is_capital or window.is_quoted):
+        return None  # "broken" is no "broken chair"
     score = form.score
     text = " ".join(w.text for w in words)
     if form.part == "synonym":
@@ -258,7 +260,7 @@ def _adjoin(text: str, run: list[Word]) -> bool:
 def _weigh_near(window: Window, entry: Entry, form: Form, errors: int) -> Iterable[Mention]:
     """A joined, split or misspelt form: people's names need a sign that a name is meant."""
     words, kind = window.words, entry.home.kind
-    if form.part == "segment" or (form.part == "synonym" and errors and len(form.joined) < 6):
+    if form.part in ("segment", "word") or (form.part == "synonym" and errors and len(form.joined) < 6):
         return
     letters = window.letters
     if (

@@ -234,6 +234,8 @@ class Names:
                 phrases.setdefault(phrase_key(modifiers), 0.55 if in_table else 0.85)
             elif head in _LABELS and not is_id:
                 phrases.setdefault(phrase_key(modifiers), 0.5 if in_table else 0.85)
+            elif is_id and not in_table and any(column.name in k.columns for k in table.foreign_keys):
+                phrases.setdefault(phrase_key(modifiers), 0.85)  # "manager_id" of another employee
             elif not is_id and not in_table:
                 phrases.setdefault(phrase_key(modifiers), 0.55)
         if column.is_date:

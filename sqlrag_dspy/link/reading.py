@@ -42,10 +42,10 @@ class Reading:
             if named.concept == "together"
         }
         """The columns that two words name together."""
-        self.named = settle_money(self.named)
         self.asked: frozenset[str] = frozenset()
         """The tables that the question names, of `tables`."""
         self.tables = self._tables()
+        self.named = settle_money(self.named, self.asked)
 
     def measured(self, columns: Sequence[str]) -> Iterable[tuple[Table, Column]]:
         """The columns that measure a concept, one a table."""
@@ -86,6 +86,18 @@ class Reading:
                 table.name in sources or asked & {k.table for k in table.foreign_keys}
             ):
                 yield table
+
+    def is_elsewhere(self, named: Named) -> bool:
+        """Whether a synonym names when something else happened: "orders that came in" says nothing of shops opening.
+
+        So it is for a date of rows that those asked about refer to, where those have a date of their own.
+        """
+        home = self.column_of(named)
+        if home is None or not home[1].is_date or not named.concept or named.end or named.table in self.asked:
+            return False
+        asked = [table for table in self.catalog.tables if table.name in self.asked]
+        is_parent = any(key.table == named.table for table in asked for key in table.foreign_keys)
+        return is_parent and any(column.is_date for table in asked for column in table.columns)
 
     def named_near(self, table: str, column: str, start: int, end: int) -> bool:
         """Is a column named right before or after a folded span?"""

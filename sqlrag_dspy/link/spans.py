@@ -42,8 +42,8 @@ _TAKING = (
 )
 _TAKE = re.compile(rf"(?<!\w)(?:{_TAKING})(?!\w)")
 _FROM_TO = re.compile(
-    r"(?<!\w)(?:from|between|desde|entre|van|tussen)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+)?[^\W\d]+\s+"
-    r"(?:to|until|and|hasta|a|y|tot|en)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+|su\s+)?[^\W\d]+"
+    r"(?<!\w)(?:from|between|desde|entre|van|tussen)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+)?(?P<one>[^\W\d]+)\s+"
+    r"(?:to|until|and|hasta|a|y|tot|en)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+|su\s+)?(?P<other>[^\W\d]+)"
 )
 _SLOW = re.compile(
     r"(?<!\w)(?:(?P<max>longest[\s-](?:lived|running|lasting)|slowest|most\s+drawn[\s-]out|mas\s+lent[oa]s?|traagste|"
@@ -77,11 +77,26 @@ def span_columns(table: Table) -> tuple[Column, Column] | None:
 
 
 def find_spans(reading: Reading) -> tuple[Table, Column, Column] | None:
-    """The first table asked about that has a span, with its two columns."""
+    """The table whose two dates the question names ("from order to delivery"), else the first that has a span."""
+    ends = _FROM_TO.search(reading.text)
+    said = _between(reading, ends["one"], ends["other"]) if ends else None
+    if said is not None:
+        return said
     for table in reading.tables:
         found = span_columns(table)
         if found is not None:
             return table, *found
+    return None
+
+
+def _between(reading: Reading, one: str, other: str) -> tuple[Table, Column, Column] | None:
+    """The two date columns of one table that the words for two events name."""
+    starts = [at for n in reading.names.find_event(one) if (at := reading.column_of(n))]
+    ends = [at for n in reading.names.find_event(other) if (at := reading.column_of(n))]
+    for table, start in starts:
+        for other_table, end in ends:
+            if other_table is table and start is not end:
+                return table, start, end
     return None
 
 

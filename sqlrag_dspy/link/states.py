@@ -1,7 +1,7 @@
 """States that are told by whether something is there: "still open", "unsold", "orders that have no employee".
 
-A stored value that is called so comes first, and so does a date that the word leads to ("closed in May"). Leaves out
-columns of 0 and 1, whose words name the column.
+A stored value that is called so comes first, and so does a date that the word leads to ("closed in May"). A column of
+0 and 1 is told so by the words for its opposite ("in the range" of discontinued). Leaves out those that name it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from sqlrag_dspy.link.glossary import load
+from sqlrag_dspy.link.glossary import State, load
 from sqlrag_dspy.link.named import NamedSpan
-from sqlrag_dspy.link.reading import Reading, is_table
+from sqlrag_dspy.link.reading import Reading, is_flag, is_table
 from sqlrag_dspy.link.text import fold, word_set
 from sqlrag_dspy.types import Column, Table
 
@@ -72,7 +72,7 @@ def find_states(
             if said is None or word.start in taken or not _is_state(reading, first, count):
                 continue
             for state in said:
-                home = _told_by(reading, state.columns)
+                home = _told_by(reading, state)
                 if home is not None and (home[0].name, home[1].name) not in dated:
                     negated = _NOT.search(reading.text, max(0, word.start - 60), word.start)
                     start = word.start if negated is None else negated.start()
@@ -81,12 +81,16 @@ def find_states(
             break
 
 
-def _told_by(reading: Reading, columns: Iterable[str]) -> tuple[Table, Column] | None:
-    """The date column, now and then empty, that tells a state of the first table asked about that has one."""
-    measured = {table.name: column for table, column in reading.measured(tuple(columns))}
+def _told_by(reading: Reading, state: State) -> tuple[Table, Column] | None:
+    """The column that tells a state of the first table asked about that has one.
+
+    A date that is now and then empty, or where the words say the opposite of its name, a column of 0 and 1.
+    """
+    measured = {table.name: column for table, column in reading.measured(state.columns)}
     for table in reading.tables:
         column = measured.get(table.name)
-        if column is not None and column.is_date and column.profile.null_share > 0:
+        is_told = column is not None and column.is_date and column.profile.null_share > 0
+        if column is not None and (is_told or (is_flag(column) and not state.is_there)):
             return table, column
     return None
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from sqlrag_dspy import private
 from sqlrag_dspy.errors import ProgramError
 from sqlrag_dspy.link.forms import Form, Kind, forms_of, holds_codes, kind_of
 from sqlrag_dspy.link.nearby import Nearby
-from sqlrag_dspy.link.text import word_set, word_texts
+from sqlrag_dspy.link.text import is_ordinary, word_set, word_texts
 from sqlrag_dspy.types import Catalog, Column, Table, Value
 
 MOST_VALUES = 20_000
@@ -66,8 +66,9 @@ class ValueStore:
         self._longest: dict[str, int] = defaultdict(int)
         for column in self.columns:
             holds = holds_codes(column.column)
+            alone = _alone(column)
             for value, count in column.values:
-                self._add(Entry(column, value, count), holds)
+                self._add(Entry(column, value, count), holds, alone)
 
     @classmethod
     def build(cls, catalog: Catalog, distinct: Distinct, matching: Matching | None = None) -> ValueStore:
@@ -144,10 +145,10 @@ class ValueStore:
         best = sorted(scores, key=lambda n: (-scores[n], n))[:most]
         return [self.entries[n] for n in best]
 
-    def _add(self, entry: Entry, holds: str) -> None:
+    def _add(self, entry: Entry, holds: str, alone: Container[str]) -> None:
         number = len(self.entries)
         self.entries.append(entry)
-        for form in forms_of(entry.value, entry.home.kind, holds):
+        for form in forms_of(entry.value, entry.home.kind, holds, alone):
             self._by_key[form.key].append((number, form))
             stems = form.key.split(" ")
             if len(stems) > self._longest[stems[0]]:
@@ -171,6 +172,19 @@ class ValueStore:
     @cached_property
     def _nearby(self) -> Nearby:
         return Nearby(letters for letters in self._joined if letters.isalpha())
+
+
+_LISTED = 200
+_RARE = 5
+"""Letters from which on a word may stand for a value of several words."""
+
+
+def _alone(column: ValueColumn) -> frozenset[str]:
+    """The words that no other value of a short list has, and that mean nothing else: "zloty" of "Polish zloty"."""
+    if column.kind != "category" or len(column.values) > _LISTED:
+        return frozenset()
+    counts = Counter(word for value, _ in column.values for word in set(word_texts(value)))
+    return frozenset(w for w, n in counts.items() if n == 1 and len(w) >= _RARE and not is_ordinary(w))
 
 
 def read_values(catalog: Catalog, distinct: Distinct) -> tuple[ValueColumn, ...]:

@@ -66,10 +66,10 @@ def _home(reading: Reading, values: ValueStore) -> tuple[str, str] | None:
     for table in reading.tables:
         if table.name in people:
             return table.name, people[table.name]
-    for table in reading.tables:
         referred = list(dict.fromkeys(k.table for k in table.foreign_keys if k.table in people))
         if len(referred) > 1:
-            referred = [name for name in referred if _does(reading.catalog.table(name), reading)]
+            done = [name for name in referred if _does(reading.catalog.table(name), reading)]
+            return (done[0], people[done[0]]) if done else None
         if referred:
             return referred[0], people[referred[0]]
     return None

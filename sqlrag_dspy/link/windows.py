@@ -49,6 +49,7 @@ _PLACES = word_set(
     "estan staan staat zijn not no niet geen nor ni noch categorie rubriek seccion categoria estado only solo alleen"
 )
 _OF = word_set("de del of van from about on sobre over the los las el la the het and or y o u en of")
+_VIA = word_set("via through por mediante per")
 _AT = word_set("in at near en te naar to inside around bij")
 _ONES = word_set("one ones only trends trend news stuff things section desk nieuws noticias tendencias")
 
@@ -68,6 +69,7 @@ def look_at(
     following = words[first + count].text if first + count < len(words) else ""
     beside = first - 1 in names or first + count in names or following in _ONES
     beside = beside or (before in _OF and first - 2 in names)
+    beside = beside or before in _VIA or (before in _OF and first > 1 and words[first - 2].text in _VIA)
     at_place = before in _AT and not is_quoted and not is_named
     hyphenated = folded.text[max(0, start - 1) : start] == "-" or folded.text[end : end + 1] == "-"
     hyphenated = hyphenated and folded.text[max(0, start - 4) : start] != "non-"

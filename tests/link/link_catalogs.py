@@ -24,7 +24,8 @@ def _profile(values: Sequence[Value]) -> Profile:
         return Profile("empty", nulls)
     whole = [v for v in filled if isinstance(v, int)]
     if len(whole) >= 0.9 * len(filled):
-        return Profile("integer", nulls, len(counts), minimum=min(whole), maximum=max(whole))
+        flags = tuple(counts.most_common()) if set(whole) == {0, 1} else ()
+        return Profile("integer", nulls, len(counts), values=flags, minimum=min(whole), maximum=max(whole))
     if all(isinstance(v, (int, float)) for v in filled):
         return Profile("number", nulls, len(counts), minimum=min(filled), maximum=max(filled))  # type: ignore[type-var]
     texts = [str(v) for v in filled]

@@ -18,7 +18,9 @@ def linker() -> Linker:
     connection.executescript(
         """
         CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, ctry TEXT);
-        CREATE TABLE employees (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE employees (
+            id INTEGER PRIMARY KEY, name TEXT, manager_id INTEGER REFERENCES employees (id), discontinued INTEGER,
+            shop TEXT, currency TEXT);
         CREATE TABLE orders (
             id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id),
             employee_id INTEGER REFERENCES employees (id), ordered TEXT, val_eur INTEGER, refund_amount INTEGER);
@@ -27,7 +29,11 @@ def linker() -> Linker:
     )
     for n, name in enumerate(PEOPLE * 2):
         connection.execute("INSERT INTO customers VALUES (?, ?, ?)", (n, f"{name} {n}", ["DK", "ES"][n % 2]))
-        connection.execute("INSERT INTO employees VALUES (?, ?)", (n, f"Mr {name}"))
+        shop, currency = ("Web shop", "Polish zloty") if n % 2 else ("Triana", "Swiss franc")
+        connection.execute(
+            "INSERT INTO employees VALUES (?, ?, ?, ?, ?, ?)",
+            (n, f"Mr {name}", n // 2 if n else None, n % 2, shop, currency),
+        )
         connection.execute(
             "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)",
             (n, n, n, f"2023-0{n % 9 + 1}-05", 100 + n, n or None),
@@ -72,3 +78,26 @@ def test_abbreviated_and_translated_columns_are_named(linker: Linker, question: 
 def test_money_beside_an_amount_means_that_amount(linker: Linker) -> None:
     question = "how many euros were refunded"
     assert {k.column for k in linker.link(question).chosen if k.kind == "column"} == {"refund_amount"}
+
+
+@pytest.mark.parametrize(
+    "question", ["employees without a boss", "empleados sin jefe", "manager of each employee"]
+)
+def test_a_key_is_named_by_whom_it_refers_to(linker: Linker, question: str) -> None:
+    (link,) = [k for k in linker.link(question).chosen if k.kind == "column"]
+    assert (link.column, link.grain) == ("manager_id", "text")
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "value"),
+    [
+        ("empleados de la tienda web", "shop", "Web shop"),
+        ("employees paid in Zloty", "currency", "Polish zloty"),
+        ("employees that are still in the range", "discontinued", 0),
+    ],
+)
+def test_values_are_found_translated_in_part_and_told_by_their_opposite(
+    linker: Linker, question: str, column: str, value: object
+) -> None:
+    found = [(k.column, k.value) for k in linker.link(question).chosen if k.kind == "value"]
+    assert found == [(column, value)]

@@ -150,7 +150,8 @@ def _date_column(reading: Reading, start: int, end: int) -> tuple[Table | None, 
     for span in reading.named:
         for named in span.found[:4]:
             home = reading.column_of(named)
-            if home is None or not home[1].is_date or named.score < 0.45 or named.end:
+            is_date = home is not None and home[1].is_date and named.score >= 0.45 and not named.end
+            if home is None or not is_date or reading.is_elsewhere(named):
                 continue
             gap = start - span.end if span.end <= start else 1.5 * (span.start - end)
             if gap < 0 or not _leads(reading, span.start, span.end, start, end):

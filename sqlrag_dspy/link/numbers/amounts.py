@@ -31,6 +31,8 @@ _BEFORE_NUMBER = re.compile(
     r"[\s:=#-]*(?:(?:is|are|was|were|of|with|a|an|the|has|have|had|that|it|at|being|es|sea|sean|son|de|que|un|una|con|"
     r"van|een|met|die|dat|zijn|ligt|lies|set|to|in|for|somewhere|anywhere|equal|us|me|requested|asked)\s+)*"
 )
+_LARGE = 10_000
+"""A number from here on is no year, and a sum of money where nothing else is said."""
 _UNIT_WORD = re.compile(r"[\s-]*(?:(?:or|of|o|y|and|en)\s+(?:more|less|meer|minder|mas|menos)\s+)?([a-z]+)")
 
 
@@ -94,6 +96,8 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
             homes = [(t.name, c.name, 0.85) for t, c in measured if c.is_number][:2]
         elif mention.is_money and op:
             homes = [(n.table, n.column, 0.85) for n in reading.names.find("euro") if n.column][:2]
+        elif op and mention.value >= _LARGE:
+            homes = [(table, column, 0.85) for table, column in _only_money(reading)]
         word = _UNIT_WORD.match(reading.text[mention.number_end :])
         converted = _convert(reading, word[1]) if word and not mention.is_average else None
         if converted is not None and word is not None:
@@ -152,6 +156,15 @@ def _only_measure(reading: Reading) -> list[tuple[str, str]]:
     columns = [c for c in table.columns if c.is_number and not _is_identifier(table, c)] if table else []
     keyed = [c.name for c in columns if table is not None and c.name not in table.key]
     return [(table.name, keyed[0])] if table is not None and len(keyed) == 1 else []
+
+
+def _only_money(reading: Reading) -> list[tuple[str, str]]:
+    """The one amount of money of the first table asked about that has any: "contracts over a million"."""
+    for table in reading.tables:
+        columns = [n.column for n in reading.names.find("euro") if n.table == table.name and n.column]
+        if columns:
+            return [(table.name, columns[0])] if len(columns) == 1 else []
+    return []
 
 
 def _numeric(reading: Reading, span: NamedSpan) -> NamedSpan | None:
