@@ -99,7 +99,10 @@ def _search(search: Search, screen: Screen) -> None:
     if search.key_sql:
         screen.text(f"    rows chosen by: {one_line(search.key_sql)}")
     how = "exactly" if search.exact else "approximately"
-    screen.text(f"    searched {how} {search.rows_searched} of {search.rows_allowed} rows allowed")
+    where_from = f" in {', '.join(search.tables)}" if search.tables else ""
+    screen.text(
+        f"    searched {how} {search.rows_searched} of {search.rows_allowed} rows allowed{where_from}"
+    )
 
 
 def documents(found: list[Document], screen: Screen, *, most: int = DOCUMENTS) -> None:

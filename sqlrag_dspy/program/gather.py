@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dspy
 
 from sqlrag_dspy.errors import QueryFailed, SqlRejected
+from sqlrag_dspy.program.across import search_across
 from sqlrag_dspy.program.answer import Written
 from sqlrag_dspy.program.calling import can_ask, note_failure
 from sqlrag_dspy.program.database import STALE
@@ -57,7 +58,7 @@ def prepare(rag: Parts, inquiry: Inquiry, plan: Plan) -> None:
                 f"{read.draft.skeleton.text() if read.draft.skeleton else 'no sketch'} ({plan.trust:.2f})"
             )
         return
-    table = text_table(inquiry)
+    table, others = text_tables(inquiry)
     plan.table, plan.text = table.name, inquiry.question
     with inquiry.step("filters", inquiry.question) as step:
         restricting, surest = rag.sketcher.filters(inquiry.links, inquiry.masked, catalog)
@@ -70,6 +71,8 @@ def prepare(rag: Parts, inquiry: Inquiry, plan: Plan) -> None:
             if plan.condition and (equal := _equalities(plan.condition, inquiry, table)):
                 plan.condition, plan.filters = None, equal
         settle(plan, table)
+        if others:
+            _settle_tables(plan, others, inquiry)
         if plan.condition is None:
             unused(inquiry, {number for number, _ in restricting})
         step.output = plan.condition or describe_filters(plan) or "none"
@@ -85,23 +88,44 @@ def unused(inquiry: Inquiry, used: set[int]) -> None:
             )
 
 
-def text_table(inquiry: Inquiry) -> Table:
-    """The table to search: the question's own when it has long text, else the largest that has, which is told."""
+def text_tables(inquiry: Inquiry) -> tuple[Table, tuple[str, ...]]:
+    """The table to search, and others that may be meant as well.
+
+    The question's own where it has long text, else the only one that refers to it or that it refers to; where
+    nothing tells, the largest, and all others.
+    """
     tables = inquiry.database.text_tables
     if not tables:
         raise SqlRejected(
             f"no table of {inquiry.database.name} has a long text column, so nothing can be searched by meaning; "
             "name one under [tables.…] text in sqlrag.toml"
         )
+    named = {link.table for link in inquiry.links.chosen}
     table = main_table(inquiry.links, inquiry.database.catalog)
-    if table is None or not table.text_columns:
-        table = max(tables, key=lambda table: table.rows)
-    others = ", ".join(other.name for other in tables if other.name != table.name)
-    if others and all(link.table != table.name for link in inquiry.links.chosen):
-        inquiry.assumptions.append(
-            f"{table.name} was searched and not {others}, since the question names none of them"
-        )
-    return table
+    if table is not None and table.name in named:
+        if table.text_columns:
+            return table, ()
+        if len(beside := [each for each in tables if _are_tied(each, table)]) == 1:
+            return beside[0], ()
+    table = max(tables, key=lambda table: (not table.is_view, table.rows))
+    return table, tuple(each.name for each in tables if each is not table)
+
+
+def _are_tied(one: Table, other: Table) -> bool:
+    """Whether one of two tables refers to the other."""
+    return any(key.table == other.name for key in one.foreign_keys) or any(
+        key.table == one.name for key in other.foreign_keys
+    )
+
+
+def _settle_tables(plan: Plan, others: tuple[str, ...], inquiry: Inquiry) -> None:
+    """All tables are searched where nothing is restricted; restrictions are on one, and that is told."""
+    if plan.route == "vector" and not plan.mirrored:
+        plan.also = others
+        return
+    inquiry.assumptions.append(
+        f"{plan.table} was searched and not {', '.join(others)}, since the question names none of them"
+    )
 
 
 def settle(plan: Plan, table: Table) -> None:
@@ -152,7 +176,7 @@ def search(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence:
                 settle(plan, known)
     if plan.route == "hybrid" and allowed is None:
         allowed = _allowed(inquiry, plan, table)
-    with inquiry.step("search", f"{plan.text!r} in {table}") as step:
+    with inquiry.step("search", f"{plan.text!r} in {', '.join((table, *plan.also))}") as step:
         if allowed is not None and not allowed:
             notes = (
                 sql_room.explain_empty(plan.key_sql, database.catalog, database.run) if plan.key_sql else []
@@ -160,18 +184,22 @@ def search(rag: Parts, inquiry: Inquiry, plan: Plan) -> Evidence:
             step.output = "no rows allowed"
             empty = Search(0, 0, True, key_sql=plan.key_sql.text if plan.key_sql else None)
             return Evidence(search=empty, notes=list(notes))
-        hits = database.search(
-            plan.text,
-            table,
-            k=DOCUMENTS,
-            allowed=allowed,
-            filters=plan.mirrored or None,
-            known=inquiry.meant(plan.text),
-        )
+        meant = inquiry.meant(plan.text)
+        if plan.also:
+            hits = search_across(database, plan.text, (table, *plan.also), DOCUMENTS, meant)
+        else:
+            hits = database.search(
+                plan.text,
+                table,
+                k=DOCUMENTS,
+                allowed=allowed,
+                filters=plan.mirrored or None,
+                known=meant,
+            )
         step.output = "; ".join(f"{document.key!r} {document.score:.2f}" for document in hits.documents[:5])
     done = hits.search
     key_sql = plan.key_sql.text if plan.key_sql else None
-    told = Search(done.rows_allowed, done.rows_searched, done.exact, done.filters, key_sql)
+    told = replace(done, key_sql=key_sql)
     return Evidence(documents=hits.documents, search=told, notes=[STALE] if database.is_stale else [])
 
 

@@ -29,6 +29,8 @@ class Plan:
     trust: float = 0.0
     assumptions: tuple[str, ...] = ()
     table: str | None = None
+    also: tuple[str, ...] = ()
+    """Further tables to search, where the question names none and restricts nothing."""
     text: str = ""
     filters: tuple[tuple[Predicate, ...], ...] = ()
     first: tuple[str, bool, int] | None = None

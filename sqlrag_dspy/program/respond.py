@@ -114,7 +114,8 @@ def _computed(inquiry: Inquiry, evidence: Evidence, answer: Answer) -> None:
 
 def _searched(rag: Parts, inquiry: Inquiry, plan: Plan, evidence: Evidence, answer: Answer) -> None:
     restricted = plan.condition or gather.describe_filters(plan)
-    answer.explanation = f"searched {plan.table} by meaning" + (
+    tables = ", ".join(name for name in (plan.table, *plan.also) if name)
+    answer.explanation = f"searched {tables} by meaning" + (
         f", only rows where {restricted}" if restricted else ""
     )
     answer.documents = [result.document(document) for document in evidence.documents]

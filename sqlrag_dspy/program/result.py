@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from sqlrag_dspy import types
 
@@ -41,13 +41,24 @@ class Document(_Part):
 
 
 class Search(_Part):
-    """How the search was restricted: rows allowed and searched, and the SQL that chose them, if any."""
+    """How the search was restricted: rows allowed and searched, and the SQL that chose them, if any.
+
+    `tables` names the tables searched where there are several.
+    """
 
     rows_allowed: int
     rows_searched: int
     exact: bool
     filters: list[list[Any]] = Field(default_factory=list)
     key_sql: str | None = None
+    tables: list[str] = Field(default_factory=list)
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if not self.tables:
+            written.pop("tables", None)
+        return written
 
 
 class Citation(_Part):
@@ -151,4 +162,5 @@ def search(done: types.Search) -> Search:
         exact=done.exact,
         filters=[[column, value] for column, value in done.filters],
         key_sql=done.key_sql,
+        tables=list(done.tables),
     )

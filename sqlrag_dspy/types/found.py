@@ -38,6 +38,8 @@ class Search:
     exact: bool
     filters: tuple[tuple[str, Value], ...] = ()
     key_sql: str | None = None
+    tables: tuple[str, ...] = ()
+    """The tables searched, where there are several."""
 
 
 @dataclass(frozen=True)
