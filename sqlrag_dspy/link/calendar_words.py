@@ -20,6 +20,11 @@ ORDINALS = _numbered(
     "second 2nd segundo segunda 2o 2a 2do 2da tweede 2e 2de/"
     "third 3rd tercer tercero tercera 3o 3er 3ra derde 3e 3de/fourth 4th cuarto cuarta 4o 4to 4ta vierde 4e 4de"
 )
+PARTS = word_set(
+    "year years ano anos jaar jaren month months mes meses maand maanden week weeks semana semanas weken "
+    "day days dia dias dag dagen"
+)
+"""Words for parts of dates: they name a column only of a table that is asked about ("per month in 2023")."""
 LAST = word_set("last final ultimo ultima laatste")
 SEASONS = {
     **dict.fromkeys(word_set("spring primavera lente voorjaar"), 3),

@@ -115,6 +115,8 @@ def _name_links(reading: Reading) -> Iterable[Link]:
             home = reading.column_of(named)
             if (named.column and home is None) or reading.is_elsewhere(named):
                 continue
+            if home and home[1].is_number and reading.adds_up(span):
+                continue
             if named.end and reading.asked and named.table not in around:
                 continue  # "the biggest store" has nothing to do with what is measured of currencies
             if home and own >= 0.6 and named.table not in reading.asked:
@@ -323,7 +325,7 @@ def _settle_participles(
             followed = any(0 <= s.start - span.end <= 1 and is_table(s) for s in reading.named)
             if home[1].is_date:
                 meant = any(0 <= a - span.end <= 15 for a, _ in dates) or bool(_WHEN.search(near))
-            elif home[1].is_number and not followed:  # not "the approved projects"
+            elif home[1].is_number and not _refers(*home) and not followed:  # not "the approved projects"
                 meant = bool(_HOW_MUCH.search(near)) or any(
                     (n.is_money or n.value >= 1000)
                     and min(abs(n.start - span.end), abs(span.start - n.end)) <= 16

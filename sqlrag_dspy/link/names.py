@@ -221,6 +221,8 @@ class Names:
             phrases.setdefault(stem(parts[0]), 0.8)
         if len(parts) > 2 and parts[0] in ("number", "no") and parts[1] == "of":
             parts = [*parts[2:], "count"]
+        if "per" in parts[1:]:  # "eur_per_unit" holds euros, not units
+            parts = parts[: parts.index("per", 1)]
         head, modifiers = parts[-1], parts[:-1]
         if modifiers:
             is_id = head in ("id", "identifier", "key", "reference")
@@ -235,7 +237,7 @@ class Names:
             elif head in _LABELS and not is_id:
                 phrases.setdefault(phrase_key(modifiers), 0.5 if in_table else 0.85)
             elif is_id and not in_table and any(column.name in k.columns for k in table.foreign_keys):
-                phrases.setdefault(phrase_key(modifiers), 0.85)  # "manager_id" of another employee
+                phrases.setdefault(phrase_key(modifiers), 0.93)  # "manager_id" of another employee
             elif not is_id and not in_table:
                 phrases.setdefault(phrase_key(modifiers), 0.55)
         if column.is_date:
@@ -251,8 +253,9 @@ class Names:
                 self._add(synonym.key, Named(table.name, column.name, 0.72, "money"))
         if set(name_words(column.name)) & _SUMS and set(name_words(table.name)) & _DEALS:
             for word in ("revenue", "spending", "amount"):
-                for _, synonym in load().synonyms(stem(word)):
-                    self._add(synonym.key, Named(table.name, column.name, 0.75, word))
+                for concept, synonym in load().synonyms(stem(word)):
+                    if concept == word:
+                        self._add(synonym.key, Named(table.name, column.name, 0.75, word))
                 self._add(stem(word), Named(table.name, column.name, 0.75, word))
 
     def _add_phrases(
@@ -267,6 +270,8 @@ class Names:
             for concept, synonym in load().synonyms(key, kinds=("nouns",)):
                 if synonym.key in _NOT_NAMES and synonym.key not in phrases:
                     continue
+                if concept == "quantity" and stem("euro") in phrases:
+                    continue  # an amount of money is no number of units
                 weight = score * synonym_factor * (1 if synonym.language != "en" else 0.97)
                 self._add(
                     synonym.key,

@@ -5,15 +5,20 @@ The rooms that make links (values, when, amounts) share it. Leaves out making th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
+from sqlrag_dspy.link.calendar_words import PARTS
 from sqlrag_dspy.link.named import NamedSpan, find_named
 from sqlrag_dspy.link.names import VERB, Named, Names
 from sqlrag_dspy.link.spoken_money import settle_money
-from sqlrag_dspy.link.text import Folded, Word, likely_languages
+from sqlrag_dspy.link.text import Folded, Word, likely_languages, word_set
 from sqlrag_dspy.link.together import NameParts, find_together
 from sqlrag_dspy.types import Catalog, Column, Link, LinkKind, Table, Value
+
+_TOTALS = word_set("total totals totaal totale totales sum suma som")
+_BESIDE = re.compile(r"\s*(?:(?:of|de|del|van)\s+)?(?:(?:the|all|la|el|los|las|het|de|alle)\s+)?")
 
 
 class Reading:
@@ -44,6 +49,8 @@ class Reading:
         """The columns that two words name together."""
         self.asked: frozenset[str] = frozenset()
         """The tables that the question names, of `tables`."""
+        self.is_told = False
+        """Whether the question tells which tables it is about."""
         self.tables = self._tables()
         self.named = settle_money(self.named, self.asked)
 
@@ -99,6 +106,16 @@ class Reading:
         is_parent = any(key.table == named.table for table in asked for key in table.foreign_keys)
         return is_parent and any(column.is_date for table in asked for column in table.columns)
 
+    def adds_up(self, span: NamedSpan) -> bool:
+        """Whether "total" is said of an amount that is named beside it, and names none itself."""
+        return span.text in _TOTALS and any(
+            _BESIDE.fullmatch(self.text[min(span.end, other.end) : max(span.start, other.start)])
+            and (home := self.column_of(other.found[0])) is not None
+            and home[1].is_number
+            for other in self.named
+            if other.end <= span.start or span.end <= other.start
+        )
+
     def named_near(self, table: str, column: str, start: int, end: int) -> bool:
         """Is a column named right before or after a folded span?"""
         return any(
@@ -141,9 +158,10 @@ class Reading:
         if not votes:
             for span in self.named:
                 tables = {n.table for n in span.found if n.score >= 0.9}
-                if len(tables) == 1 and not span.found[0].end:
+                if len(tables) == 1 and not span.found[0].end and span.text not in PARTS:
                     name = tables.pop()
                     votes[name] = votes.get(name, 0.0) + len(span.text)
+        self.is_told = bool(votes)
         ranked = [t for name in sorted(votes, key=lambda n: -votes[n]) if (t := self.catalog.table(name))]
         if self.main is not None and self.main not in ranked:
             ranked.append(self.main)

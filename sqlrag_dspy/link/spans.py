@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlrag_dspy.link.names import name_words
+from sqlrag_dspy.link.names import main_date, name_words
 from sqlrag_dspy.link.numbers.units import factor
 from sqlrag_dspy.link.reading import Reading
 from sqlrag_dspy.types import Column, Table
@@ -28,11 +28,11 @@ class SpanMention:
 _NOUNS = (
     r"(?:how\s+many|number\s+of|how\s+much|count\s+of)\s+days|days(?=\s+(?:to|between|from|until|till|open|it\s+took|taken)\b)|"
     r"(?<=mean\s)days|(?<=average\s)days|(?<=media\sde\s)dias|(?<=promedio\sde\s)dias|in\s+days|days\s+elapsed|how\s+long(?!\s+(?:is|are|ago))|turn-?around(?:\s+times?)?|lead\s+times?|durations?|"
-    r"(?:processing|handling|resolution|response|completion|waiting|throughput)\s+times?|time\s+to(?=\s+\w)|elapsed\s+time|"
+    r"(?:delivery|shipping|processing|handling|resolution|response|completion|waiting|throughput)\s+times?|time\s+to(?=\s+\w)|elapsed\s+time|"
     r"(?:cuantos|numero\s+de|cantidad\s+de)\s+dias|en\s+dias|dias(?=\s+(?:hasta|entre|desde|que\s+pasan)\b)|cuanto\s+(?:tiempo|tard\w+|dur\w+)|"
-    r"duracion(?:es)?|tiempos?(?=\s+(?:(?:medio|promedio|maximo|minimo)\s+)?de\s+(?:resolucion|tramitacion|respuesta|espera|proceso|gestion|cierre)\b)|"
+    r"duracion(?:es)?|tiempos?(?=\s+(?:(?:medio|promedio|maximo|minimo)\s+)?de\s+(?:entrega|envio|resolucion|tramitacion|respuesta|espera|proceso|gestion|cierre)\b)|"
     r"(?:hoeveel|aantal)\s+dagen|in\s+dagen|dagen(?=\s+(?:tussen|tot|van|vanaf)\b)|hoe\s+lang|doorlooptijd(?:en)?|looptijd(?:en)?|"
-    r"(?:behandel|afhandel|verwerkings|wacht|oplos|reactie)tijd(?:en)?|tijdsduur|duur"
+    r"(?:lever|verzend|behandel|afhandel|verwerkings|wacht|oplos|reactie)tijd(?:en)?|tijdsduur|duur"
 )
 _NOUN = re.compile(rf"(?<!\w)(?:{_NOUNS})(?!\w)")
 _TAKING = (
@@ -44,6 +44,9 @@ _TAKE = re.compile(rf"(?<!\w)(?:{_TAKING})(?!\w)")
 _FROM_TO = re.compile(
     r"(?<!\w)(?:from|between|desde|entre|van|tussen)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+)?(?P<one>[^\W\d]+)\s+"
     r"(?:to|until|and|hasta|a|y|tot|en)\s+(?:its\s+|the\s+|la\s+|el\s+|de\s+|het\s+|su\s+)?(?P<other>[^\W\d]+)"
+)
+_EVENT_TIME = re.compile(
+    r"(?<!\w)(?:(?P<event>[a-z]{4,})\s+times?|tiempos?\s+(?:(?:medio|promedio)\s+)?de\s+(?P<evento>[a-z]{4,}))(?!\w)"
 )
 _SLOW = re.compile(
     r"(?<!\w)(?:(?P<max>longest[\s-](?:lived|running|lasting)|slowest|most\s+drawn[\s-]out|mas\s+lent[oa]s?|traagste|"
@@ -82,6 +85,12 @@ def find_spans(reading: Reading) -> tuple[Table, Column, Column] | None:
     said = _between(reading, ends["one"], ends["other"]) if ends else None
     if said is not None:
         return said
+    event = _EVENT_TIME.search(reading.text)
+    for named in reading.names.find_event(event["event"] or event["evento"]) if event else ():
+        table = reading.catalog.table(named.table)
+        start, end = (main_date(table), table.column(named.column)) if table is not None else (None, None)
+        if table is not None and start is not None and end is not None and start is not end:
+            return table, start, end
     for table in reading.tables:
         found = span_columns(table)
         if found is not None:

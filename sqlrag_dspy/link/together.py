@@ -45,7 +45,7 @@ class NameParts:
             own = {stem(word) for word in name_words(table.name)}
             for column in table.columns:
                 words = name_words(column.name)
-                if len(words) < 2 or words[-1] in _KEYS:
+                if len(words) < 2 or words[-1] in _KEYS or "per" in words:
                     continue
                 for number, word in enumerate(words):
                     key = stem(word)

@@ -66,6 +66,8 @@ def _home(reading: Reading, values: ValueStore) -> tuple[str, str] | None:
     for table in reading.tables:
         if table.name in people:
             return table.name, people[table.name]
+        if not reading.is_told and len(people) > 1:
+            return None
         referred = list(dict.fromkeys(k.table for k in table.foreign_keys if k.table in people))
         if len(referred) > 1:
             done = [name for name in referred if _does(reading.catalog.table(name), reading)]

@@ -101,3 +101,13 @@ def test_values_are_found_translated_in_part_and_told_by_their_opposite(
 ) -> None:
     found = [(k.column, k.value) for k in linker.link(question).chosen if k.kind == "value"]
     assert found == [(column, value)]
+
+
+def test_total_beside_an_amount_names_no_column(linker: Linker) -> None:
+    columns = [k.column for k in linker.link("total refunds of all orders").chosen if k.kind == "column"]
+    assert columns == ["refund_amount"]
+
+
+def test_a_key_that_is_a_number_is_no_amount(linker: Linker) -> None:
+    question = "average value of orders per manager"
+    assert [k.grain for k in linker.link(question).chosen if k.column == "manager_id"] == ["text"]

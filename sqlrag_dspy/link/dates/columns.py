@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from sqlrag_dspy.link.calendar_words import PARTS
 from sqlrag_dspy.link.dates.parts import PartMention
 from sqlrag_dspy.link.dates.readers import DateMention, Known
 from sqlrag_dspy.link.glossary import load
@@ -151,7 +152,8 @@ def _date_column(reading: Reading, start: int, end: int) -> tuple[Table | None, 
         for named in span.found[:4]:
             home = reading.column_of(named)
             is_date = home is not None and home[1].is_date and named.score >= 0.45 and not named.end
-            if home is None or not is_date or reading.is_elsewhere(named):
+            is_part = span.text in PARTS and home is not None and home[0] not in reading.tables
+            if home is None or not is_date or is_part or reading.is_elsewhere(named):
                 continue
             gap = start - span.end if span.end <= start else 1.5 * (span.start - end)
             if gap < 0 or not _leads(reading, span.start, span.end, start, end):

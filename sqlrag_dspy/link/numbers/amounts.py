@@ -19,7 +19,7 @@ from sqlrag_dspy.link.numbers.find import NumberMention
 from sqlrag_dspy.link.numbers.units import factor
 from sqlrag_dspy.link.reading import Reading
 from sqlrag_dspy.link.spans import find_spans, has_both_ends, is_elapsing, unit_at
-from sqlrag_dspy.link.text import stem
+from sqlrag_dspy.link.text import stem, word_set
 from sqlrag_dspy.types import Column, Link, Table
 
 _LABEL_GAP = re.compile(r"[\s#:-]{1,2}")
@@ -31,6 +31,7 @@ _BEFORE_NUMBER = re.compile(
     r"[\s:=#-]*(?:(?:is|are|was|were|of|with|a|an|the|has|have|had|that|it|at|being|es|sea|sean|son|de|que|un|una|con|"
     r"van|een|met|die|dat|zijn|ligt|lies|set|to|in|for|somewhere|anywhere|equal|us|me|requested|asked)\s+)*"
 )
+_COSTING = word_set("cost costs cuesta cuestan kost kosten")
 _LARGE = 10_000
 """A number from here on is no year, and a sum of money where nothing else is said."""
 _UNIT_WORD = re.compile(r"[\s-]*(?:(?:or|of|o|y|and|en)\s+(?:more|less|meer|minder|mas|menos)\s+)?([a-z]+)")
@@ -79,6 +80,9 @@ def number_links(reading: Reading, mention: NumberMention, unit: NamedSpan | Non
     homes: list[tuple[str, str, float]] = []
     if unit is not None:
         found = sorted(unit.found, key=lambda n: -n.score + 0.1 * reading.rank(n.table))
+        if unit.text in _COSTING and unit.end <= mention.start:  # what is asked for it, not what it cost us
+            asked = {(table.name, column.name) for table, column in reading.measured(("price",))}
+            found.sort(key=lambda n: (n.table, n.column) not in asked)
         homes = [(n.table, n.column, 1.0) for n in found[:3]]
         if not op and unit.end <= mention.start:
             op = "="
