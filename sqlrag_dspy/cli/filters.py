@@ -5,7 +5,7 @@ A column that the index mirrors is filtered inside it; any other column, and --w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,16 @@ def search_tables(database: Database, name: str | None) -> list[Table]:
             "name one under [tables.…] text in sqlrag.toml and run 'sqlrag index', or ask in SQL with 'sqlrag sql'"
         )
     return sorted(tables, key=lambda table: -table.rows)
+
+
+def check_names(tables: Sequence[Table], given: Mapping[str, list[Any]]) -> None:
+    """Raises SqlRagError for a filter on a column that none of several tables has, with what they have instead."""
+    for name in given:
+        if len(tables) == 1 or any(table.column(name) or table.column(name.strip()) for table in tables):
+            continue
+        columns = {column.name.casefold(): column for table in tables for column in table.columns}
+        where = ", ".join(table.name for table in tables)
+        raise SqlRagError(f"no column {name!r} in {where}{_nearest(name, tuple(columns.values()))}")
 
 
 def read_filters(table: Table, given: Mapping[str, list[Any]]) -> Filters:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlrag_dspy.cli import answers, arguments, batch, opening
-from sqlrag_dspy.cli.filters import narrowed, read_filters, search_tables
+from sqlrag_dspy.cli.filters import check_names, narrowed, read_filters, search_tables
 from sqlrag_dspy.cli.output import Screen
 from sqlrag_dspy.errors import PolicyError, QueryFailed, SourceBusy, SqlRagError, SqlRejected
 
@@ -190,6 +190,7 @@ def search(
     from sqlrag_dspy.program.database import STALE
 
     tables = search_tables(database, table)
+    check_names(tables, filters)
     parts: list[dict[str, Any]] = []
     searched: list[str] = []
     unfit: list[tuple[str, SqlRagError]] = []

@@ -76,7 +76,14 @@ def test_a_condition_on_both(sqlrag, library):
 
 
 def test_a_filter_that_fits_no_table_is_refused(sqlrag, library):
-    sqlrag("search", "bread", "--filter", "colour=red").refused("no column 'colour' in letters")
+    sqlrag("search", "bread", "--filter", "colour=red").refused(
+        "no column 'colour' in letters, notes; there are: id, sender, body, topic"
+    )
+
+
+def test_a_filter_is_compared_with_the_columns_of_every_table(sqlrag, library):
+    mistyped = sqlrag("search", "bread", "--filter", "topc=food")
+    mistyped.refused("no column 'topc' in letters, notes; did you mean 'topic'?")
 
 
 def test_nothing_allowed_says_why(sqlrag, library):

@@ -41,7 +41,14 @@ SELECT SUM(g.level) / COUNT(*) FROM gauge g -- misfits
 SELECT river, MAX(read_on) FROM gauge WHERE river = 'Dyle' GROUP BY river -- misfits
 SELECT ROUND(AVG(flow), 1) AS mean FROM gauge WHERE depth > 2 -- misfits
 SELECT total FROM (SELECT river, SUM(level) AS total FROM gauge GROUP BY river) AS t WHERE total > 10 -- misfits
+SELECT SUM(mass) FROM sample -- misfits
+SELECT AVG(level) FROM sample WHERE id < 40 -- misfits
+SELECT level, SUM(cost) FROM sample GROUP BY level -- misfits
+SELECT SUM(s.mass) / COUNT(*) FROM sample s JOIN person n ON n.id = s.id -- misfits
 SELECT SUM(depth) FROM gauge -- none misfits
+SELECT SUM(mass) FROM sample WHERE id % 6 > 0 -- none misfits
+SELECT AVG(level) FROM sample WHERE level <> 'none seen' -- none misfits
+SELECT COUNT(mass), SUM(id) FROM sample -- none misfits
 SELECT MAX(date(read_on)) FROM gauge -- none misfits
 SELECT MAX(read_on) FROM gauge WHERE read_on < '2023-06-01' -- none misfits
 SELECT COUNT(*) FROM gauge -- none misfits

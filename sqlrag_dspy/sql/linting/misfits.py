@@ -13,7 +13,16 @@ from sqlrag_dspy.sql.dialect.comparing import bare
 from sqlrag_dspy.sql.dialect.dates import sorts_as_text, text_date
 from sqlrag_dspy.sql.kinds import Field, function_name
 from sqlrag_dspy.sql.linting.absence import is_missing, required
-from sqlrag_dspy.sql.linting.statement import Statement, field_with_column, own, place_of, said, unwrapped
+from sqlrag_dspy.sql.linting.statement import (
+    Statement,
+    field_with_column,
+    own,
+    place_of,
+    said,
+    unwrapped,
+    where_of,
+)
+from sqlrag_dspy.sql.probing import within
 
 _EXTREMES = ("min", "max")
 
@@ -27,7 +36,11 @@ def misfits(statement: Statement) -> Iterator[str]:
             given = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
             column = unwrapped(given)
             found = field_with_column(column)
-            if found is None or found.column is None or not found.column.profile.misfits:
+            if found is None or found.column is None:
+                continue
+            if found.column.profile.found == "text" and isinstance(bare(given), exp.Cast):
+                yield from _lost_texts(statement, select, given, found, name)
+            if not found.column.profile.misfits:
                 continue
             if found.column.profile.date_formats:
                 is_text = text_date(bare(given)) is not None and sorts_as_text(found.column)
@@ -35,6 +48,23 @@ def misfits(statement: Statement) -> Iterator[str]:
                     yield f'{_holds(found)}; {name} compares them as text, use date("{found.name}")'
             elif is_missing(statement, select, column):
                 yield f"{_holds(found)} and read as NULL; {name} leaves them out: correct them in the source, or say so"
+
+
+def _lost_texts(
+    statement: Statement, select: exp.Select, given: exp.Expr, found: Field, name: str
+) -> Iterator[str]:
+    """Texts of a text column that is added up as numbers, which are none."""
+    missing = [exp.Is(this=node.copy(), expression=exp.Null()) for node in (unwrapped(given), given)]
+    lost = within(
+        select,
+        [exp.Count(this=exp.Star())],
+        [*where_of(select), exp.Not(this=missing[0]), missing[1]],
+    )
+    if many := statement.probe.number(lost):
+        yield (
+            f"{said(found)} is text, of which {many} value(s) here are no number and read as NULL; {name} leaves them "
+            "out: correct them in the source, or say so"
+        )
 
 
 def _holds(found: Field) -> str:
