@@ -69,10 +69,14 @@ class Linker:
         return Links(question, chosen, others[:_MOST_OTHERS])
 
 
+_AFTER_YEAR = re.compile(r"\b(?:19|20)\d\d\s*(?:and|or|vs\.?|versus|y|o|en|of|tegen|against|contra|,|/)\s*$")
+"""Before a number that is a year as well, whatever stands behind it: "2022 and 2023 sales"."""
+
+
 def _candidates(reading: Reading, values: ValueStore) -> list[Link]:
     """Every link that might be meant, overlapping ones too."""
     numbers = find_numbers(reading.text, reading.languages)
-    units = {m: unit_of(reading, m) for m in numbers}
+    units = {m: None if _AFTER_YEAR.search(reading.text[: m.start]) else unit_of(reading, m) for m in numbers}
     taken = [(m.start, m.end) for m in numbers if m.is_firm or units[m] is not None]
     dates = find_dates(reading.folded, known(reading), taken)
     reading.named.extend(list(event_spans(reading, dates)))

@@ -75,7 +75,26 @@ def find_named(
             elif "nl" in languages:
                 found.extend(_compound(text, word, first, names))
         found.extend(_adjectives(text, words, first, languages, measured))
+        found.extend(_first(text, words, first, names, measured))
     return found
+
+
+_FIRSTS = {"first": "min", "primer": "min", "primera": "min", "eerste": "min", "last": "max"}
+
+
+def _first(text: str, words: list[Word], place: int, names: Names, measured: Measured) -> Iterable[NamedSpan]:
+    """ "The first order" is the one of the earliest date; "the first three", "the first quarter" are not."""
+    end = _FIRSTS.get(words[place].text)
+    if end is None or place + 1 >= len(words) or stem(words[place + 1].text) not in names.table_nouns:
+        return
+    meant = {n.table for n in names.find(stem(words[place + 1].text)) if not n.column and n.score >= 0.6}
+    found = tuple(
+        Named(table.name, column.name, 0.9, "recency", end)
+        for table, column in measured(("*date",))
+        if table.name in meant
+    )
+    if found:
+        yield _span(text, words, place, 1, found)
 
 
 _QUANTIFIERS = word_set(

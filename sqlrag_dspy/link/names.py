@@ -58,6 +58,9 @@ _MAIN_DATE_WORDS = (
     "regist",
     "relea",
     "report",
+    "sign",
+    "join",
+    "hire",
 )
 _LATE_DATE_WORDS = (
     "updat",
@@ -72,6 +75,10 @@ _LATE_DATE_WORDS = (
     "decid",
     "deci",
     "death",
+    "birth",
+    "born",
+    "nacimiento",
+    "geboorte",
 )
 VERB = "verb"
 """The concept of a table that is named by what is done when a row of it comes about."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sqlrag_dspy.link.glossary import load
 from sqlrag_dspy.link.named import NamedSpan
@@ -27,20 +26,12 @@ _SHORTEST = 8
 """Letters of a compound."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One word of a column's name, by number."""
-
-    table: str
-    column: str
-    number: int
-
-
 class NameParts:
     """The words of all column names of two words or more, by stem and by concept."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._found: dict[str, set[_Part]] = defaultdict(set)
+        self._found: dict[str, dict[tuple[str, str], set[int]]] = defaultdict(lambda: defaultdict(set))
+        """What is said to the columns whose names say it, and with which of their words."""
         for table in catalog.tables:
             own = {stem(word) for word in name_words(table.name)}
             for column in table.columns:
@@ -52,23 +43,22 @@ class NameParts:
                     if key in own or word in STOPS or word in _TOTALS:
                         continue
                     for said in _said(key):
-                        self._found[said].add(_Part(table.name, column.name, number))
+                        self._found[said][table.name, column.name].add(number)
                         if said in _PLACES:
-                            self._found[_ADDRESS].add(_Part(table.name, column.name, number))
+                            self._found[_ADDRESS][table.name, column.name].add(number)
 
     def name(self, one: str, other: str) -> list[tuple[str, str]]:
         """The (table, column) whose names hold both words, each in a place of its own."""
-        first = {part for said in _said(stem(one)) for part in self._found.get(said, ())}
-        if not first:
-            return []
-        second = {part for said in _said(stem(other)) for part in self._found.get(said, ())}
-        return list(
-            dict.fromkeys(
-                (a.table, a.column)
-                for a in sorted(first, key=lambda part: (part.table, part.column, part.number))
-                if any((a.table, a.column) == (b.table, b.column) and a.number != b.number for b in second)
-            )
-        )
+        first = self._homes(one)
+        second = self._homes(other) if first else {}
+        return sorted(home for home in first.keys() & second.keys() if len(first[home] | second[home]) > 1)
+
+    def _homes(self, word: str) -> dict[tuple[str, str], set[int]]:
+        homes: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for said in _said(stem(word)):
+            for home, numbers in self._found[said].items() if said in self._found else ():
+                homes[home] |= numbers
+        return homes
 
 
 def _said(key: str) -> tuple[str, ...]:
