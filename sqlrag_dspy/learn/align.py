@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlrag_dspy.learn.metrics import plain
 from sqlrag_dspy.program.sketching.homing import at_home
-from sqlrag_dspy.program.sketching.skeleton import SHARING, Skeleton
-from sqlrag_dspy.types import Catalog, Item, Link, Links, Predicate, Sketch
+from sqlrag_dspy.program.sketching.skeleton import BESIDE, SHARING, Skeleton
+from sqlrag_dspy.types import Beside, Catalog, Item, Link, Links, Predicate, Sketch
 
 
 def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Skeleton | None:
@@ -26,6 +26,11 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     together = _has_both(sketch)
     bounded = [] if together else [item for item, _, _ in sketch.having if item.aggregate]
     asked = measures or ordering or bounded
+    beside = sketch.beside
+    if beside is not None:
+        if measures or sketch.share or sketch.having or sketch.over or sketch.each or bounded:
+            return None
+        asked = [beside.of]
     aggregate = "none"
     if sketch.share:
         aggregate = "fraction" if sketch.is_fraction else "share"
@@ -42,6 +47,8 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         return None
     if sketch.share:
         show = "group+measure" if groups else "measure"
+    elif beside is not None and not groups:
+        show = _beside_show(beside)
     elif sketch.over:
         show = "groups" if sketch.over == "count" else "mean"
     elif groups:
@@ -51,6 +58,8 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         ):
             return None
         show = "group+measure" if measures else "group"
+        if beside is not None and beside.is_shown and beside.how not in ("more", "less"):
+            show = f"group+{_beside_show(beside)}"
     elif measures:
         if bare:
             return None
@@ -65,7 +74,7 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     if sketch.order:
         item, descending = sketch.order[0]
         if item.aggregate:
-            by = "measure"
+            by: str = "measure" if beside is None else beside.how
         elif any(_bare(item) == _bare(group) for group in sketch.group):
             by = "group"
         elif show in ("key", "columns") and len(bare) == 1 and _bare(item) == _bare(bare[0]):
@@ -89,10 +98,18 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
         show=show,
         order=order,
         limit=limit,
-        having="both" if together else _having(sketch, asked),
+        having="both" if together else _having(sketch, asked) if beside is None else _beside_bound(beside),
         distinct="yes" if sketch.distinct else "no",
         without=without,
     )
+
+
+def _beside_show(beside: Beside) -> str:
+    return next(show for show, how in BESIDE.items() if how == beside.how)
+
+
+def _beside_bound(beside: Beside) -> str:
+    return beside.how if beside.how in ("more", "less") else "no"
 
 
 def _is_sayable(sketch: Sketch, measures: Sequence[Item]) -> bool:
@@ -152,6 +169,8 @@ def roles_of(sketch: Sketch, links: Links, catalog: Catalog | None = None) -> di
         links = at_home(links, root, catalog)
     if sketch.without is not None:
         sketch = replace(sketch, filters=(*sketch.filters, *sketch.without.filters))
+    if sketch.beside is not None:
+        sketch = replace(sketch, filters=(*sketch.filters, *sketch.beside.conditions))
     for number, link in enumerate(links.chosen):
         roles[number] = _role(link, sketch, links, number)
         if link.kind == "table" and catalog is not None:
@@ -211,16 +230,16 @@ def _table_role(link: Link, sketch: Sketch, catalog: Catalog) -> str:
 
 def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     if link.kind in ("value", "date"):
-        if _restricts(link, sketch.filters):
+        if restricts(link, sketch.filters):
             return "filter"
-        return "share" if _restricts(link, sketch.share) else "ignore"
+        return "share" if restricts(link, sketch.share) else "ignore"
     if link.kind == "number":
         if link.op == "nth":
             return "nth" if sketch.offset and sketch.offset + 1 == link.value else "ignore"
         value = plain(link.value)
-        if link.column is not None and _restricts(link, sketch.filters):
+        if link.column is not None and restricts(link, sketch.filters):
             return "filter"
-        if link.column is not None and _restricts(link, sketch.share):
+        if link.column is not None and restricts(link, sketch.share):
             return "share"
         if link.grain == "average":
             return "ignore"
@@ -254,6 +273,8 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     aggregated = [*sketch.select, *(i for i, _ in sketch.order)]
     if not _has_both(sketch):
         aggregated += [i for i, _, _ in sketch.having]
+    if sketch.beside is not None:
+        aggregated.append(sketch.beside.of)
     if sketch.share_of is not None:
         aggregated.append(replace(sketch.share_of, aggregate="sum"))
     rivals = [k for k in links.others if k.kind == "column" and (k.start, k.end) == (link.start, link.end)]
@@ -323,7 +344,7 @@ def _names(link: Link, predicate: Predicate) -> bool:
     return link.column.casefold() == predicate.column.casefold()
 
 
-def _restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
+def restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
     """Whether the gold conjunction holds what the link says."""
     flat = [predicate for alternatives in filters for predicate in alternatives]
     if link.concept == "state":

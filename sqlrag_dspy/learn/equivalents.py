@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
+from sqlrag_dspy.learn.align import restricts
+from sqlrag_dspy.program.sketching.homing import at_home
 from sqlrag_dspy.types import Catalog, Item, Links, Predicate, Sketch, Table
 
 
@@ -16,7 +19,30 @@ def told_by_row(sketch: Sketch, links: Links, catalog: Catalog) -> Sketch:
     sketch = keyed_by_row(sketch, links, catalog)
     for rewriting in (grouped_by_row, listed_by_row, counted_by_row, both_by_row):
         sketch = rewriting(sketch, catalog)
-    return sketch
+    return beside_in_order(sketch, links, catalog)
+
+
+def beside_in_order(sketch: Sketch, links: Links, catalog: Catalog) -> Sketch:
+    """Two parts that are compared in the order in which the question names them, where that says the same."""
+    beside, root = sketch.beside, catalog.table(sketch.table)
+    if beside is None or root is None or beside.how in ("difference", "change"):
+        return sketch
+    chosen = at_home(links, root, catalog).chosen
+    places: list[Any] = [
+        min((k.start for k in chosen if restricts(k, part)), default=None)
+        for part in (beside.first, beside.second)
+    ]
+    if None in places:  # one link names both, the earlier first
+        places = [_starts(beside.first), _starts(beside.second)]
+    if places[0] <= places[1]:
+        return sketch
+    how: Any = {"more": "less", "less": "more"}.get(beside.how, beside.how)
+    return replace(sketch, beside=replace(beside, first=beside.second, second=beside.first, how=how))
+
+
+def _starts(part: tuple[tuple[Predicate, ...], ...]) -> Any:
+    """Since when a part of the rows counts, as text."""
+    return min((str(p.value) for group in part for p in group if p.op == ">="), default="")
 
 
 def keyed_by_row(sketch: Sketch, links: Links, catalog: Catalog) -> Sketch:

@@ -202,13 +202,13 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
     if rng.random() < 0.5 and (high - low).days > 1000:  # most questions ask about where the data are
         day = high - timedelta(days=rng.randrange(700))
     month = date(day.year, day.month, 1)
-    after = _next_month(month)
+    after = next_month(month)
     quarter = (day.month - 1) // 3
     spans: dict[str, tuple[date | None, date | None]] = {
         "year": (date(day.year, 1, 1), date(day.year + 1, 1, 1)),
         "month": (month, after),
         "day": (day, day + timedelta(days=1)),
-        "quarter": (date(day.year, quarter * 3 + 1, 1), _next_month(date(day.year, quarter * 3 + 3, 1))),
+        "quarter": (date(day.year, quarter * 3 + 1, 1), next_month(date(day.year, quarter * 3 + 3, 1))),
         "half": (
             date(day.year, 6 * pattern.half - 5, 1),
             date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1),
@@ -222,7 +222,7 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
         "before-day": (None, day),
         "before-month": (None, month),
         "before-year": (None, date(day.year, 1, 1)),
-        "between-months": (month, _next_month(after)),
+        "between-months": (month, next_month(after)),
     }
     if pattern.date not in spans:
         return ""
@@ -246,7 +246,8 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
     return said
 
 
-def _next_month(first: date) -> date:
+def next_month(first: date) -> date:
+    """The first day of the month after one that begins on `first`."""
     return date(first.year + first.month // 12, first.month % 12 + 1, 1)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlrag_dspy.learn.contrasts import beside_of, comparison
 from sqlrag_dspy.learn.groupings import amount_of, both_of, each_of
 from sqlrag_dspy.learn.others import another, restrict_another
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces, read_patterns
@@ -98,7 +99,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     groups: list[Item] = []
     for place, group in enumerate(pattern.groups):
         if group == "text":
-            if {"v1", "v2"} <= slots and not groups and pattern.having != "both":
+            if {"v1", "v2"} <= slots and not groups and pattern.having != "both" and not comparison(pattern):
                 column = compare(draw)
             elif "who" in slots and not groups:
                 column = person_of(draw)
@@ -135,6 +136,11 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
         return None
     if is_share and not ask_share(draw):
         return None
+    beside = None
+    if comparison(pattern):
+        beside = beside_of(draw, pattern, measure) if isinstance(measure, Item) else None
+        if beside is None:
+            return None
     order = _order(draw, pattern, groups, measure if isinstance(measure, Item) else None)
     if order is None:
         return None
@@ -160,7 +166,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
         if together is None:
             return None
         having = (together,)
-    elif pattern.having != "no":
+    elif pattern.having in ("yes", "count"):
         counted = Item(table.name, None, "count")
         subject = measure if isinstance(measure, Item) and pattern.having == "yes" else counted
         number = rng.choice([2, 3, 4, 5, 10]) if "having" in slots else _threshold(draw, subject)
@@ -234,6 +240,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             limit=limit,
             offset=offset,
             each=each,
+            beside=beside,
             over={"groups": "count", "mean": "avg"}.get(pattern.show, ""),  # type: ignore[arg-type]
         ),
     )
@@ -299,7 +306,7 @@ def _order(
         return ()
     direction, _, by = pattern.order.partition(":")
     descending = direction == "desc"
-    if by == "measure":
+    if by == "measure" or comparison(pattern):
         return ((measure, descending),) if measure is not None else None
     if by == "group":
         return ((groups[0], descending),) if groups else None
@@ -326,7 +333,7 @@ def _shown(
     table, slots = draw.table, pattern.slots
     show = pattern.show or ("measure" if pattern.aggregate != "none" else "key")
     key = Item(table.name, database.display_column(table).name)
-    if SHARES & set(pattern.aggregate.split("+")):
+    if SHARES & set(pattern.aggregate.split("+")) or comparison(pattern):
         return list(groups)
     measures = []
     if measure is not None:

@@ -59,6 +59,27 @@ class Absence:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Two parts of the rows, each satisfying its condition, whose aggregate `of` is set beside each other.
+
+    `how`: "both" shows the two; "difference" the first less the second; "gap" how far apart they are; "change" by
+    how many percent of the first the second differs from it; "more" and "less" keep the groups in which the first
+    exceeds, or falls short of, the second. `is_shown` False: a difference or change is only ordered by.
+    """
+
+    of: Item
+    first: tuple[tuple[Predicate, ...], ...]
+    second: tuple[tuple[Predicate, ...], ...]
+    how: Literal["both", "difference", "gap", "change", "more", "less"]
+    is_shown: bool = True
+
+    @property
+    def conditions(self) -> tuple[tuple[Predicate, ...], ...]:
+        """What either part is restricted to."""
+        return (*self.first, *self.second)
+
+
+@dataclass(frozen=True)
 class Sketch:
     """A query as slots: what the learned tier predicts and `sql.build` writes.
 
@@ -66,6 +87,7 @@ class Sketch:
     `share` set: the percentage (0-100, or 0-1 with `is_fraction`) of the filtered rows that also satisfy it, or of
     the amount `share_of` that they hold; `select` is then empty (or the group items come first). `each` set: order
     and limit hold within each of these, ties kept. `over`: the number of groups, or the mean of what each shows.
+    `beside` set: two parts are compared; `select` then holds the groups alone, and what is ordered by may be its item.
     """
 
     table: str
@@ -85,3 +107,4 @@ class Sketch:
     """Rows left out before `limit` counts: 1, with a limit of 1, is the second."""
     each: tuple[Item, ...] = ()
     over: Literal["", "count", "avg"] = ""
+    beside: Beside | None = None

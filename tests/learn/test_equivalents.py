@@ -55,3 +55,12 @@ def test_rows_with_both_of_two_are_groups_that_have_both():
     assert (found.table, found.group) == ("boats", (Item("makers", "name"),))
     assert found.filters == ((Predicate("boats", "colour", "in", ("red", "blue")),),)
     assert found.having == ((Item("boats", "colour", "count_distinct"), "=", 2),)
+
+
+def test_two_parts_are_told_in_the_order_of_the_question():
+    value = lambda start, colour: Link("value", start, start + 3, colour, "boats", "colour", "=", colour)  # noqa: E731
+    links = Links("q", (value(0, "blue"), value(5, "red")))
+    sql = "SELECT town FROM boats GROUP BY town HAVING SUM(colour = 'red') > SUM(colour = 'blue')"
+    assert told(sql).beside.how == "more"
+    turned = told(sql, links).beside
+    assert (turned.how, turned.first) == ("less", ((Predicate("boats", "colour", "=", "blue"),),))

@@ -182,3 +182,15 @@ def test_a_bad_pattern_is_named_with_its_line(tmp_path):
 def test_surfaces_give_plurals_on_request():
     assert Surfaces(SURFACES).noun(random.Random(0), "en", "articles", None, plural=True) == "articles"
     assert Surfaces(SURFACES).noun(random.Random(0), "es", "articles", None, plural=True) is None
+
+
+@pytest.mark.parametrize("slots", ["{v1} than {v2} {table}", "{table} in {p1} than in {p2}"])
+def test_a_comparison_of_two_parts_is_said_and_meant(database, slots):
+    pattern = Pattern(q=f"how many more {slots}", lang="en", aggregate="count", show="difference")
+    found = made(database, pattern)
+    assert found
+    assert all(m.sketch.beside.how == "difference" and not m.sketch.filters for m in found)
+    for m in found:
+        written = write(m.sketch, database.catalog)
+        assert read(written, database.catalog) == m.sketch
+        assert database.run(database.check(written)).values

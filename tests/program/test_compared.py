@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlrag_dspy.program.sketching.unheard import unheard
-from sqlrag_dspy.types import Item, Link, Links, Predicate, Sketch
+from sqlrag_dspy.types import Beside, Item, Link, Links, Predicate, Sketch
 
 GENRE, PRINTED = Item("books", "genre"), Item("books", "printed")
 COUNT = Item("books", None, "count")
@@ -67,3 +67,15 @@ def test_a_query_by_month_hears_the_comparison():
     said = links("books in April versus May", ("date", "April", "printed"), ("date", "May", "printed"))
     assert unheard(said, Sketch("books", (COUNT,), group=(Item("books", "printed", part="month"),))) is None
     assert unheard(said, spring(group=(GENRE,))) == "versus"
+
+
+def test_two_periods_set_beside_each_other_are_told_apart():
+    question = "which genres had more books in April than in May 2023"
+    found = links(question, ("date", "April", "printed"), ("date", "May 2023", "printed"))
+    month = lambda start, end: (  # noqa: E731
+        (Predicate("books", "printed", ">=", start),),
+        (Predicate("books", "printed", "<", end),),
+    )
+    parts = month("2023-04-01", "2023-05-01"), month("2023-05-01", "2023-06-01")
+    sketch = Sketch("books", (GENRE,), group=(GENRE,), beside=Beside(COUNT, *parts, "more"))
+    assert unheard(found, sketch) is None

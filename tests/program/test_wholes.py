@@ -1,8 +1,8 @@
-"""Skeletons about groups as wholes become sketches: the first of each, both of two, parts of an amount, ranges."""
+"""Skeletons about groups as wholes become sketches: the first of each, both of two, shares, ranges, two parts."""
 
 from sqlrag_dspy.program.sketching.skeleton import Skeleton, fill, open_roles
 from sqlrag_dspy.program.sketching.slots import assemble
-from sqlrag_dspy.types import Catalog, Column, Item, Link, Links, Predicate, Profile, Table
+from sqlrag_dspy.types import Beside, Catalog, Column, Item, Link, Links, Predicate, Profile, Table
 
 REPAIRS = Table(
     "repairs",
@@ -114,3 +114,47 @@ def test_what_is_asked_of_groups():
 def test_a_column_a_part_and_a_table_may_be_each():
     part = Link("part", 0, 4, "year", "repairs", "day", grain="year")
     assert all("each" in open_roles(link) for link in (TOWN, part, Link("table", 0, 4, "town", "repairs")))
+
+
+def test_two_values_are_set_beside_each_other():
+    sketch = sketch_of(Skeleton("count", show="difference"), ("filter", "filter"), MOULD, HEATING)
+    first, second = (((Predicate("repairs", "category", "=", value),),) for value in ("mould", "heating"))
+    assert sketch.beside == Beside(Item("repairs", None, "count"), first, second, "difference")
+    assert (sketch.select, sketch.filters) == ((), ())
+    alone = fill(Skeleton("count", show="difference"), Links("q", (MOULD,)), [{"filter": 0.9, "ignore": 0.1}])
+    assert alone is None
+
+
+def test_groups_in_which_one_year_exceeds_another():
+    skeleton = Skeleton("sum", "1", "group", having="more")
+    roles = ("group", "measure", "filter", "filter", "filter")
+    sketch = sketch_of(skeleton, roles, TOWN, COST, year(10, 2020), year(20, 2021), MOULD)
+    assert (sketch.beside.of, sketch.beside.how) == (Item("repairs", "cost", "sum"), "more")
+    assert sketch.beside.first[0] == (Predicate("repairs", "day", ">=", "2020-01-01"),)
+    assert (Predicate("repairs", "category", "=", "mould"),) in sketch.filters
+    assert len(sketch.filters) == 2  # and that there is a town
+
+
+def test_a_range_of_dates_names_the_years_or_months_at_its_ends():
+    span = lambda text, low, high: Link("date", 0, 9, text, "repairs", "day", "", low, high, "range")  # noqa: E731
+    change = Skeleton("count", show="change")
+    sketch = sketch_of(change, ("filter",), span("from 2020 to 2022", "2020-01-01", "2023-01-01"))
+    ends = [[group[0].value for group in part] for part in (sketch.beside.first, sketch.beside.second)]
+    assert ends == [["2020-01-01", "2021-01-01"], ["2022-01-01", "2023-01-01"]]
+    sketch = sketch_of(change, ("filter",), span("between March and May 2022", "2022-03-01", "2022-06-01"))
+    assert sketch.beside.second[0][0].value == "2022-05-01"
+    for text in ("second half of 2022", "the last 10 days", "from Q1 to Q2 2022"):
+        assert sketch_of(change, ("filter",), span(text, "2022-07-01", "2023-01-01")) is None
+
+
+def test_what_has_no_value_is_set_beside_the_rest():
+    sketch = sketch_of(Skeleton("count", show="beside"), ("null",), TOWN)
+    assert sketch.beside.first == ((Predicate("repairs", "town", "null"),),)
+    assert sketch.beside.second == ((Predicate("repairs", "town", "not null"),),)
+
+
+def test_the_difference_that_groups_are_ordered_by_is_not_shown():
+    skeleton = Skeleton("count", "1", "group", "desc:difference", "one")
+    sketch = sketch_of(skeleton, ("group", "filter", "filter"), TOWN, year(10, 2020), year(20, 2021))
+    assert not sketch.beside.is_shown
+    assert sketch.order == ((Item("repairs", None, "count"), True),)

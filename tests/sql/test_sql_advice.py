@@ -169,6 +169,14 @@ SAID = [
      "counts groups of articles by zip, keeping groups whose number of articles is more than 1"),
     ("SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM articles GROUP BY zip)",
      "mean of number of articles over groups by zip"),
+    ("SELECT SUM(zip = '1') - SUM(zip = '2') FROM articles WHERE word_count > 5",
+     "number of articles where zip is 1 less that where zip is 2 among those where word count is more than 5"),
+    ("SELECT zip, SUM(word_count < 5), SUM(word_count > 9) FROM articles GROUP BY zip HAVING COUNT(*) > 1",
+     "number of articles where word count is less than 5 beside that where word count is more than 9 by zip, "
+     "keeping groups whose number of articles is more than 1"),
+    ("SELECT authors FROM articles GROUP BY authors HAVING SUM(zip = '1') > SUM(zip = '2')",
+     "authors of articles by authors, keeping groups whose number of articles where zip is 1 is more than that "
+     "where zip is 2"),
     ("SELECT x FROM n EXCEPT SELECT 2", "shows x from n without shows 2"),
     ("not SQL", ""),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from sql_databases import CATALOG, day, integer, open_duckdb, text
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import check, keys_query, keys_where, read, write
-from sqlrag_dspy.types import Absence, Catalog, ForeignKey, Item, Predicate, Sketch, Table
+from sqlrag_dspy.types import Absence, Beside, Catalog, ForeignKey, Item, Predicate, Sketch, Table
 
 
 @pytest.fixture(scope="module")
@@ -305,6 +305,81 @@ GROUPS = st.sampled_from(
         (Item("articles", "published_date", "", "year_month"), Item("articles", "article_category")),
     ]
 )
+
+
+PARTS = st.sampled_from(
+    [
+        ((Predicate("articles", "article_category", "=", "sports"),),),
+        ((Predicate("articles", "authors", "null"),),),
+        (
+            (Predicate("articles", "published_date", ">=", "2022-01-01"),),
+            (Predicate("articles", "published_date", "<", "2023-01-01"),),
+        ),
+        ((Predicate("articles", "word_count", ">=", 300),),),
+    ]
+)
+MEASURES = st.sampled_from(
+    [
+        Item("articles", None, "count"),
+        Item("articles", "word_count", "sum"),
+        Item("articles", "word_count", "avg"),
+    ]
+)
+
+
+@st.composite
+def comparisons(draw):
+    """Sketches of two parts of the rows beside each other."""
+    of, group = draw(MEASURES), draw(GROUPS)
+    first, second = draw(st.lists(PARTS, min_size=2, max_size=2, unique=True))
+    hows = ("both", "difference", "gap", "change", *(("more", "less") if group else ()))
+    how = draw(st.sampled_from(hows))
+    is_difference = how in ("difference", "gap", "change")
+    is_shown = not (group and is_difference) or draw(st.booleans())
+    order = ((of, draw(st.booleans())),) if group and is_difference else ()
+    category = (Predicate("articles", "article_category", "!=", "travel"),)
+    return Sketch(
+        "articles",
+        group,
+        filters=draw(st.sampled_from([(), (category,)])),
+        group=group,
+        order=order,
+        limit=1 if order and draw(st.booleans()) else None,
+        beside=Beside(of, first, second, how, is_shown),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(sketch=comparisons())
+def test_what_compares_two_parts_is_read_back(sketch, database):
+    written = write(sketch, CATALOG)
+    assert read(written, CATALOG) == sketch
+    assert read(check(written, CATALOG).text, CATALOG) is not None
+    rows(sketch, database)
+
+
+def test_two_parts_beside_each_other(database):
+    category, count = Item("articles", "article_category"), Item("articles", None, "count")
+    words = Item("articles", "word_count", "sum")
+    sports, travel, ships = (
+        ((Predicate("articles", "article_category", "=", each),),) for each in ("sports", "travel", "ships")
+    )
+    compare = lambda of, how, *parts: Sketch("articles", (), beside=Beside(of, *parts, how))  # noqa: E731
+    assert rows(compare(count, "both", sports, travel), database) == [(2, 1)]
+    assert rows(compare(words, "difference", travel, sports), database) == [(130,)]
+    assert rows(compare(words, "gap", sports, travel), database) == [(130,)]
+    assert rows(compare(words, "difference", ships, travel), database) == [(-700,)]  # none of them is nought
+    assert rows(compare(count, "change", sports, travel), database) == [(-50.0,)]
+    assert rows(compare(count, "change", ships, travel), database) == [(None,)]
+    short, long = (((Predicate("articles", "word_count", op, 300),),) for op in ("<", ">="))
+    more = Sketch("articles", (category,), group=(category,), beside=Beside(count, short, long, "less"))
+    assert rows(more, database) == [("travel",)]
+    by_paper = (
+        ((Predicate("line", "category", "=", "paper"),),),
+        ((Predicate("line", "category", "=", "ink"),),),
+    )
+    held = Sketch("orders", (), beside=Beside(Item("orders", "amount", "sum"), *by_paper, "both"))
+    assert rows(held, database)[0][0] == 300.0  # an order is not added up once for each of its lines
 
 
 ABSENT = Absence("articles", ((Predicate("articles", "word_count", ">", 400),),), "article_category")

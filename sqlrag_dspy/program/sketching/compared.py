@@ -27,6 +27,8 @@ def lumped(links: Links, sketch: Sketch) -> list[str]:
         *((item.table, item.column) for item in (*sketch.group, *sketch.select, *sketch.each)),
         *((p.table, p.column) for group in sketch.share for p in group),
     }
+    if sketch.beside is not None:
+        told |= {(p.table, p.column) for group in sketch.beside.conditions for p in group}
     if sketch.without is not None:
         told |= {(p.table, p.column) for group in sketch.without.filters for p in group}
     out = []

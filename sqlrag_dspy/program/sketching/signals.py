@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, SHARES, Skeleton
+from sqlrag_dspy.program.sketching.skeleton import FIELDS, FLOOR, SHARES, Skeleton, set_beside
 from sqlrag_dspy.program.sketching.unheard import missing_negations, negations_of
 from sqlrag_dspy.types import Catalog, Links, Sketch
 
@@ -73,6 +73,8 @@ def oddities(
         "lists": float(skeleton.aggregate == "none"),
         "groups": float(skeleton.groups),
         "having": float(skeleton.having != "no"),
+        "compares": float(bool(skeleton.beside)),
+        "pairs": float(bool(set_beside(links, assigned))),
         "share": float(bool(SHARES & set(skeleton.aggregate.split("+")))),
     }
 
@@ -89,6 +91,8 @@ def ambiguities(
     if sketch is not None:
         homes |= {p.table for group in (*sketch.filters, *sketch.share) for p in group} | {sketch.table}
         homes |= {sketch.without.table} if sketch.without is not None else set()
+        apart = sketch.beside.conditions if sketch.beside is not None else ()
+        homes |= {p.table for group in apart for p in group}
     return {
         "tables": math.log2(max(len(catalog.tables), 1)),
         "rivals": float(min(sum((k.start, k.end) in spans for k in used), 4)),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
+from sqlrag_dspy.program.sketching.contrasts import contrasted
 from sqlrag_dspy.types import Link, Links, Part
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct", "without")
@@ -40,6 +41,8 @@ def open_roles(link: Link) -> tuple[str, ...]:
 
 RESTRICTING = ("filter", "null", "not null", "true", "false")
 """The roles that restrict rows: of a column, that it holds nothing, something, yes or no."""
+OPPOSITES = {"null": "not null", "not null": "null", "true": "false", "false": "true"}
+"""Restricting roles of a column, to those of all other rows."""
 SHARING = {"share null": "null", "share true": "true", "share false": "false"}
 """Roles of a column in what a share is taken of, to the restrictions that they stand for."""
 FLOOR = 1e-6
@@ -52,6 +55,10 @@ EACH = {"each": "one", "each k": "k"}
 """Limits that hold within each of something ("the newest of every section"), to those of all rows."""
 
 
+BESIDE = {"beside": "both", "difference": "difference", "gap": "gap", "change": "change"}
+"""What is shown, or ordered by, of two parts that a question sets beside each other, to how a sketch says it."""
+
+
 @dataclass(frozen=True)
 class Skeleton:
     """A query without its names and values."""
@@ -62,10 +69,19 @@ class Skeleton:
     order: str = "none"
     limit: str = "none"
     having: str = "no"
-    """A bound on groups: "yes" of what is asked, "count" of their rows, "both" that they have all values named."""
+    """A bound on groups: "yes" of what is asked, "count" of their rows, "both" that they have all values named;
+    "more" and "less": that the first of two parts exceeds, or falls short of, the second."""
     distinct: str = "no"
     without: str = "no"
     """Rows that nothing belongs to: "other" of another table, "own" of the same with the same value shown."""
+
+    @property
+    def beside(self) -> str:
+        """How two parts are compared, "" where none are."""
+        if self.having in ("more", "less"):
+            return self.having
+        shown, ordered = self.show.removeprefix("group+"), self.order.partition(":")[2]
+        return BESIDE.get(shown, "") or (ordered if ordered in BESIDE.values() else "")
 
     def text(self) -> str:
         return "|".join(getattr(self, name) for name in FIELDS)
@@ -131,7 +147,7 @@ def fill(
             rest = [r for r in roles[drop] if r in permitted and family(r) != role]
             assigned[drop] = max(rest, key=partial(log, drop)) if rest else "ignore"
             members.remove(drop)
-        if len(members) < least and _implied(role, skeleton.having, links, assigned):
+        if len(members) < least and _implied(role, skeleton, links, assigned):
             continue
         while len(members) < least:  # too few: the one that gains most steps in
             spare = [
@@ -152,6 +168,8 @@ def fill(
         return None
     if skeleton.without == "own" and "filter" not in assigned.values():
         return None
+    if skeleton.beside and not set_beside(links, assigned):
+        return None
     return assigned, sum(log(number, role) for number, role in assigned.items())
 
 
@@ -165,9 +183,10 @@ def _count(assigned: Mapping[int, str], role: str, family: Callable[[str], str])
     return sum(1 for r in assigned.values() if family(r) == role)
 
 
-def _implied(role: str, having: str, links: Links, assigned: Mapping[int, str]) -> bool:
+def _implied(role: str, skeleton: Skeleton, links: Links, assigned: Mapping[int, str]) -> bool:
     """Whether a missing slot is understood: the group of two compared values is their column."""
-    return role == "group" and having != "both" and compared(links, assigned) is not None
+    is_apart = skeleton.having == "both" or bool(skeleton.beside)
+    return role == "group" and not is_apart and compared(links, assigned) is not None
 
 
 _PERIODS: dict[str, Part] = {"year": "year", "month": "year_month", "quarter": "quarter"}
@@ -183,3 +202,14 @@ def compared(links: Links, assigned: Mapping[int, str]) -> tuple[str, str, Part]
         elif link.kind == "date" and link.grain in _PERIODS and link.value and link.upper and link.column:
             counted[(link.table or "", link.column, _PERIODS[link.grain])] += 1
     return next((column for column, n in counted.items() if n >= 2), None)
+
+
+def set_beside(links: Links, assigned: Mapping[int, str]) -> tuple[int, ...]:
+    """The numbers of the restricting links that are set beside each other, none where that is unclear.
+
+    One alone may say both: "unsigned" against the rest.
+    """
+    restricting = [number for number, role in assigned.items() if role in RESTRICTING]
+    found = contrasted(links, restricting)
+    alone = [number for number in restricting if assigned[number] in OPPOSITES]
+    return found or (tuple(alone) if len(alone) == 1 else ())

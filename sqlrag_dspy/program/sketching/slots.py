@@ -8,15 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from sqlrag_dspy.program.sketching.homing import at_home, measured_in
+from sqlrag_dspy.program.sketching.pairs import beside_of, both_of
 from sqlrag_dspy.program.sketching.restricting import comparisons, predicates
 from sqlrag_dspy.program.sketching.skeleton import (
     AGGREGATES,
+    BESIDE,
     EACH,
     RESTRICTING,
     SHARES,
     SHARING,
     Skeleton,
     compared,
+    set_beside,
     tables_of,
 )
 from sqlrag_dspy.types import (
@@ -54,7 +57,12 @@ def assemble(
             return None, assumptions
         table, links = root, at_home(links, root, catalog)
         by_role = _by_role(links, assigned)
-    restricting = [(links.chosen[n], role) for n, role in sorted(assigned.items()) if role in RESTRICTING]
+    halves = set_beside(links, assigned) if skeleton.beside else ()
+    restricting = [
+        (links.chosen[n], role)
+        for n, role in sorted(assigned.items())
+        if role in RESTRICTING and n not in halves
+    ]
     without = None
     if absent is not None:
         inside = [(link, role) for link, role in restricting if link.table == absent.name]
@@ -70,7 +78,7 @@ def assemble(
     groups = [_group(link, table, catalog) for link in by_role.get("group", [])]
     if int(skeleton.groups) > len(groups):
         rivals = compared(links, assigned)
-        if rivals is None:
+        if rivals is None or skeleton.beside:
             return None, assumptions
         groups.append(Item(rivals[0] or table.name, rivals[1], "", rivals[2]))
     measured = [_item(link, table) for link in by_role.get("measure", [])]
@@ -100,11 +108,11 @@ def assemble(
     measure = measures[0] if measures else None
     having: tuple[tuple[Item, str, Any], ...] = ()
     if skeleton.having == "both":
-        together = _both(links, assigned, groups, filters)
+        together = both_of(links, assigned, groups, filters)
         if together is None:
             return None, assumptions
         having = (together,)
-    elif skeleton.having != "no":
+    elif skeleton.having in ("yes", "count"):
         bound = by_role.get("having", [])
         if not bound:
             return None, assumptions
@@ -118,12 +126,22 @@ def assemble(
             return None, assumptions
         having = tuple((subject, op, value) for op, value in comparisons(bound[0], "="))
 
+    beside = None
+    if skeleton.beside:
+        if not halves or len(measures) != 1:
+            return None, assumptions
+        beside = beside_of(
+            skeleton, measures[0], [(links.chosen[n], assigned[n]) for n in halves], table, catalog
+        )
+        if beside is None:
+            return None, assumptions
+
     key = display_column(table)
     chosen = [_item(link, table) for link in by_role.get("select", [])]
     shown: list[Item] = []
     if skeleton.show == "measure" and measure is not None:
         shown = measures
-    elif skeleton.show in ("group", "groups"):
+    elif skeleton.show in ("group", "groups") or beside is not None:
         shown = list(groups)
     elif skeleton.show == "mean" and measure is not None:
         shown = [measure]
@@ -135,7 +153,7 @@ def assemble(
         shown = chosen
     elif skeleton.show == "key+columns":
         shown = [Item(table.name, key.name), *(item for item in chosen if item.column != key.name)]
-    if not shown and not shares:
+    if not shown and not shares and beside is None:
         return None, assumptions
     if skeleton.without == "own":
         homes = {shown[0].table, *(p.table for alternatives in filters for p in alternatives)}
@@ -148,6 +166,7 @@ def assemble(
         direction, _, by = skeleton.order.partition(":")
         subject_ = {
             "measure": measure,
+            **dict.fromkeys(BESIDE.values(), measure),
             "column": _item(by_role["order"][0], table) if by_role.get("order") else None,
             "group": groups[0] if groups else None,
             "shown": shown[0] if shown else None,
@@ -215,36 +234,11 @@ def assemble(
             limit=limit,
             offset=offset,
             each=each,
+            beside=beside,
             over={"groups": "count", "mean": "avg"}.get(skeleton.show, ""),  # type: ignore[arg-type]
         ),
         assumptions,
     )
-
-
-def _both(
-    links: Links,
-    assigned: Mapping[int, str],
-    groups: Sequence[Item],
-    filters: Sequence[tuple[Predicate, ...]],
-) -> tuple[Item, str, int] | None:
-    """That a group has rows of every value, or period, that the filters name of one column."""
-    rivals = compared(links, assigned)
-    if rivals is None or not groups:
-        return None
-    item = Item(rivals[0], rivals[1], "count_distinct", rivals[2])
-    if (item.table, item.column) in {(group.table, group.column) for group in groups}:
-        return None
-    listed = [
-        len(p.value)
-        for alternatives in filters
-        for p in alternatives
-        if (p.table, p.column, p.op) == (item.table, item.column, "in") and isinstance(p.value, tuple)
-    ]
-    if not listed and rivals[2]:  # periods next to each other are told as one
-        listed = [
-            sum(1 for n, role in assigned.items() if role == "filter" and links.chosen[n].kind == "date")
-        ]
-    return (item, "=", listed[0]) if len(listed) == 1 else None
 
 
 def _by_role(links: Links, assigned: Mapping[int, str]) -> dict[str, list[Link]]:

@@ -29,7 +29,8 @@ def missing_negations(links: Links, sketch: Sketch) -> int:
 
 
 def _heard(sketch: Sketch) -> int:
-    heard = sum(any(p.op in _NEGATIVE for p in group) for group in (*sketch.filters, *sketch.share))
+    apart = sketch.beside.conditions if sketch.beside is not None else ()
+    heard = sum(any(p.op in _NEGATIVE for p in group) for group in (*sketch.filters, *sketch.share, *apart))
     heard += sum(1 for group in sketch.filters if len(group) > 1 and {p.op for p in group} == {"<", ">="})
     heard += sum(
         len(p.value) - 1

@@ -142,3 +142,10 @@ def far_rows(
     for term in terms:
         groups += groups_of(term, subquery)
     return inside.tables[0], key, groups
+
+
+def one_value_each(first: Groups, second: Groups) -> bool:
+    """Whether each asks for one value of the same column, which `write` keeps apart as two rows."""
+    both = [*first, *second]
+    alone = [group[0] for group in both if len(group) == 1 and group[0].op == "="]
+    return len(first) == len(second) == 1 and len(alone) == 2 and alone[0].column == alone[1].column

@@ -14,9 +14,9 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.dialect.comparing import bare, number
 from sqlrag_dspy.sql.elapsed import elapsed_of
-from sqlrag_dspy.sql.joins import Pair
 from sqlrag_dspy.sql.kinds import field_of, function_name
 from sqlrag_dspy.sql.reading.absences import absence_of
+from sqlrag_dspy.sql.reading.beside import bounded_by, difference_of, is_either, parted, told_of
 from sqlrag_dspy.sql.reading.both import both_of
 from sqlrag_dspy.sql.reading.conditions import Beyond, Groups, groups_of, value_of
 from sqlrag_dspy.sql.reading.date_parts import dated
@@ -29,12 +29,12 @@ from sqlrag_dspy.sql.reading.firsts import (
     refuse_text_order,
     with_extreme,
 )
-from sqlrag_dspy.sql.reading.from_clause import Joins, far_groups, pair_of, root_of, sources
+from sqlrag_dspy.sql.reading.from_clause import Joins, far_groups, one_value_each, pair_of, root_of, sources
+from sqlrag_dspy.sql.reading.joining import check_joins
 from sqlrag_dspy.sql.reading.nested import flattened, is_own_limit
 from sqlrag_dspy.sql.reading.shares import Share, share_of
 from sqlrag_dspy.sql.scopes import conjuncts
-from sqlrag_dspy.sql.writing.building import Writer
-from sqlrag_dspy.types import Aggregate, Catalog, Column, Item, Sketch, Value
+from sqlrag_dspy.types import Aggregate, Beside, Catalog, Column, Item, Sketch, Value
 
 _COMPARE: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -76,6 +76,7 @@ class _Reader:
         self.catalog = catalog
         self.joins = Joins()
         self.far: dict[str, Groups] = {}
+        self.told, self.told_by = told_of(tree)
         self.outputs = {
             each.alias.casefold(): each.this for each in tree.expressions if isinstance(each, exp.Alias)
         }
@@ -88,12 +89,14 @@ class _Reader:
         plain, extreme = self._split(terms)
         filters: Groups = []
         for term in plain:
-            filters += groups_of(term, self._subquery)
+            if self.told is None or not is_either(term, self.told):
+                filters += groups_of(term, self._subquery)
         self.root = root_of(self.joins)
         distinct = self.tree.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             raise Beyond("DISTINCT ON")
         select, share, whole = self._select()
+        beside, filters = self._beside(filters)
         ranking = ranking_of(self.tree)
         sketch = Sketch(
             table=self.root.name,
@@ -110,11 +113,12 @@ class _Reader:
             limit=self._rows("limit") if ranking is None else ranking.limit,
             offset=self._rows("offset") or 0,
             over=self.over,
+            beside=beside,
             each=tuple(self._plain(self._output(node)) for node in ranking.each) if ranking else (),
         )
         if extreme is not None:
             sketch = with_extreme(sketch, extreme)
-        self._check_joins(sketch)
+        check_joins(sketch, self.joins, self.catalog)
         return sketch
 
     # --- FROM and WHERE -----------------------------------------------------------------------------
@@ -141,9 +145,33 @@ class _Reader:
         for group in groups:
             for each in group:
                 before = self.far.setdefault(each.table, groups)
-                if before is not groups and not _one_value_each(before, groups):
+                if before is not groups and not one_value_each(before, groups):
                     raise Beyond("two subqueries over one table")
         return groups
+
+    # --- two parts beside each other ------------------------------------------------------------------
+
+    def _beside(self, filters: Groups) -> tuple[Beside | None, Groups]:
+        """The comparison, and the filters that it leaves."""
+        told = self.told
+        if told is None:
+            return None, filters
+        halves: list[Groups] = []
+        for each in (told.first, told.second):
+            far, self.far = self.far, {}  # each part may ask for another row of one table
+            halves.append(groups_of(each.condition, self._subquery))
+            self.far = far
+        first, second, rest = parted(halves[0], halves[1], filters)
+        of = Item(self.root.name, None, "count")
+        if told.first.amount is not None:
+            of = replace(self._plain(told.first.amount), aggregate=told.first.aggregate)
+            if of.table != self.root.name or not self._column_of(of).is_number or of.part or of.since:
+                raise Beyond("an amount of other rows")
+        is_shown = self.told_by > 0 or told.how in ("more", "less")
+        is_grouped = self.tree.args.get("group") is not None
+        if not first or not second or (not is_grouped and not is_shown):
+            raise Beyond("a part that is everything")
+        return Beside(of, tuple(first), tuple(second), told.how, is_shown), rest
 
     # --- what is shown ------------------------------------------------------------------------------
 
@@ -151,7 +179,8 @@ class _Reader:
         items: list[Item] = []
         share: Groups = []
         whole = None
-        for position, projection in enumerate(self.tree.expressions):
+        plain = self.tree.expressions[: len(self.tree.expressions) - self.told_by]
+        for position, projection in enumerate(plain):
             node = bare(projection.unalias())
             found = share_of(node)
             if found is not None:
@@ -277,6 +306,8 @@ class _Reader:
             return ()
         found = []
         for term in conjuncts(having.this):
+            if self.told is not None and bounded_by(term) == self.told:
+                continue
             if isinstance(term, exp.Between):
                 item = self._item(term.this)
                 found += [(item, ">=", value_of(term.args["low"])), (item, "<=", value_of(term.args["high"]))]
@@ -304,6 +335,13 @@ class _Reader:
         found = []
         for each in ordering:
             node = self._output(self._by_position(each.this))
+            if self.told is not None and difference_of(node) == self.told:
+                amount = self.told.first.amount
+                plain = self._plain(amount) if amount is not None else Item(self.root.name, None)
+                found.append(
+                    (replace(plain, aggregate=self.told.first.aggregate), bool(each.args.get("desc")))
+                )
+                continue
             item = self._item(node)
             descending = bool(each.args.get("desc"))
             if item.column is not None and item.aggregate != "count":
@@ -343,38 +381,6 @@ class _Reader:
             raise Beyond(f"a {clause} that is no number")
         return int(count)
 
-    # --- joins --------------------------------------------------------------------------------------
-
-    def _check_joins(self, sketch: Sketch) -> None:
-        """The sketch must be written with the joins that the query has, or with fewer that lose no row."""
-        writer = Writer(sketch, self.catalog)
-        hops = [*writer.hops]
-        for group in [*sketch.filters, *sketch.share]:
-            for each in group:
-                if each.table not in writer.joined:
-                    hops += writer.far_hops(each.table)
-        if sketch.without is not None and sketch.without.column is None:
-            hops += writer.far_hops(sketch.without.table)
-        written = {pair for hop in hops for pair in hop.pairs}
-        said = self.joins.pairs | self.joins.far
-        if not written <= said:
-            raise Beyond("joined in another way")
-        kept = {writer.root.name, *writer.joined}
-        for pair in said - written:
-            if not any(table in kept and self._loses_nothing(table, column, pair) for table, column in pair):
-                raise Beyond("a join that only filters")
-
-    def _loses_nothing(self, table: str, name: str, pair: Pair) -> bool:
-        found = self.catalog.table(table)
-        column = found.column(name) if found is not None else None
-        others = [each for each in pair if each[0] != table]
-        if found is None or column is None or column.profile.null_share or not others:
-            return False
-        return any(
-            name in link.columns and link.table == others[0][0] and link.is_declared
-            for link in found.foreign_keys
-        )
-
 
 # --- pieces without a reader ------------------------------------------------------------------------
 
@@ -383,13 +389,6 @@ def _stored(node: exp.Expr) -> exp.Expr:
     """The column inside TRY_STRPTIME(column, …), which `check` and `write` put around text dates."""
     node = bare(node)
     return bare(node.expressions[0]) if function_name(node) == "try_strptime" else node
-
-
-def _one_value_each(first: Groups, second: Groups) -> bool:
-    """Whether each asks for one value of the same column, which `write` keeps apart as two rows."""
-    both = [*first, *second]
-    alone = [group[0] for group in both if len(group) == 1 and group[0].op == "="]
-    return len(first) == len(second) == 1 and len(alone) == 2 and alone[0].column == alone[1].column
 
 
 def _named(aggregate: str) -> Aggregate:

@@ -25,7 +25,7 @@ class Share:
 
 def share_of(node: exp.Expr) -> Share | None:
     """The share that an expression computes, however it is spelt; None when it computes something else."""
-    above, below = _factors(node)
+    above, below = factors(node)
     factor, is_real = 1.0, False
     conditions: list[tuple[exp.Expr, float]] = []
     parts: list[tuple[exp.Expr, exp.Expr]] = []
@@ -37,11 +37,11 @@ def share_of(node: exp.Expr) -> Share | None:
             factor *= float(digits)
             is_real = is_real or "." in digits
             continue
-        part = _summed(each)
+        part = summed(each)
         if part is not None:
             parts.append(part)
             continue
-        found = _counted(each)
+        found = counted_by(each)
         if found is None:
             return None
         conditions.append(found)
@@ -78,23 +78,23 @@ def _is_real(node: exp.Expr) -> bool:
     return any(kind_of(each) == "number" for each in node.find_all(exp.Cast))
 
 
-def _factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
+def factors(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """An expression as factors above and below the line."""
     node = bare(node)
     if isinstance(node, exp.Cast) and kind_of(node) == "number":
-        return _factors(node.this)
+        return factors(node.this)
     if isinstance(node, exp.Mul):
-        left, right = _factors(node.this), _factors(node.expression)
+        left, right = factors(node.this), factors(node.expression)
         return left[0] + right[0], left[1] + right[1]
     if isinstance(node, exp.Div):
-        left, right = _factors(node.this), _factors(node.expression)
+        left, right = factors(node.this), factors(node.expression)
         return left[0] + right[1], left[1] + right[0]
     if isinstance(node, exp.Nullif) and number(node.expression) == "0":
-        return _factors(node.this)
+        return factors(node.this)
     return [node], []
 
 
-def _summed(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+def summed(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     """The condition and the column of SUM(CASE … THEN column END) or SUM(column) FILTER (WHERE …)."""
     node = bare(node)
     if isinstance(node, exp.Coalesce) and [number(each) for each in node.expressions] == ["0"]:
@@ -106,14 +106,14 @@ def _summed(node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     inner = bare(node.this) if isinstance(node, exp.Sum) else None
     if not isinstance(inner, exp.Case | exp.If):
         return None
-    branch = _branch(inner)
+    branch = branch_of(inner)
     if branch is None or field_of(branch[1]) is None:
         return None
     is_nothing = branch[2] is None or isinstance(branch[2], exp.Null) or number(branch[2]) == "0"
     return (branch[0], bare(branch[1])) if is_nothing else None
 
 
-def _branch(node: exp.Case | exp.If) -> tuple[exp.Expr, exp.Expr, exp.Expr | None] | None:
+def branch_of(node: exp.Case | exp.If) -> tuple[exp.Expr, exp.Expr, exp.Expr | None] | None:
     """The condition, the value where it holds and the other one of a CASE of one branch."""
     if isinstance(node, exp.If):
         return (node.this, node.args["true"], node.args.get("false")) if node.args.get("true") else None
@@ -123,7 +123,7 @@ def _branch(node: exp.Case | exp.If) -> tuple[exp.Expr, exp.Expr, exp.Expr | Non
     return branches[0].this, branches[0].args["true"], node.args.get("default")
 
 
-def _counted(node: exp.Expr) -> tuple[exp.Expr, float] | None:
+def counted_by(node: exp.Expr) -> tuple[exp.Expr, float] | None:
     """The condition and weight of SUM(condition), SUM(CASE …), AVG of either, COUNT(*) FILTER or COUNT(CASE …)."""
     if (
         isinstance(node, exp.Filter)
@@ -156,7 +156,7 @@ def _is_flag(inner: exp.Expr, aggregate: exp.Expr) -> bool:
 
 
 def _case(node: exp.Case | exp.If, *, needs_else: bool) -> tuple[exp.Expr, float] | None:
-    branch = _branch(node)
+    branch = branch_of(node)
     if branch is None:
         return None
     condition, then, other = branch

@@ -12,7 +12,7 @@ from sqlrag_dspy.sql.checking.statement import tree_of
 from sqlrag_dspy.sql.dialect.grouping import plain_aggregates
 from sqlrag_dspy.sql.reading.queries import read
 from sqlrag_dspy.sql.telling.phrases import condition_text, groups_text, plain_name, value_text
-from sqlrag_dspy.types import Absence, Catalog, CheckedSql, Item, Predicate, Sketch
+from sqlrag_dspy.types import Absence, Beside, Catalog, CheckedSql, Item, Predicate, Sketch
 
 _AGGREGATES = {"sum": "total", "avg": "average", "min": "lowest", "max": "highest"}
 _DATES = {"min": "earliest", "max": "latest"}
@@ -61,7 +61,8 @@ class _Sentence:
             joint = "over groups by" if sketch.over == "avg" else "by"
             said += f" {joint} {_listed([self._item(each) for each in sketch.group])}"
         if sketch.filters:
-            said += f" {'among those ' if sketch.share else ''}where {self._groups(sketch.filters)}"
+            is_part = bool(sketch.share) or sketch.beside is not None
+            said += f" {'among those ' if is_part else ''}where {self._groups(sketch.filters)}"
         if sketch.without is not None:
             said += self._without(sketch.without)
         if sketch.having:
@@ -70,6 +71,9 @@ class _Sentence:
                 for item, op, value in sketch.having
             ]
             said += f", keeping groups whose {_listed(conditions)}"
+        if sketch.beside is not None and sketch.beside.how in ("more", "less"):
+            first, second = self._halves(sketch.beside)
+            said += f", keeping groups whose {first} is {sketch.beside.how} than that {second}"
         return said + self._order()
 
     def _without(self, absence: Absence) -> str:
@@ -90,6 +94,8 @@ class _Sentence:
             whole = "fraction" if sketch.is_fraction else "percentage"
             amount = self._item(sketch.share_of) + " of " if sketch.share_of is not None else ""
             return f"{whole} of {amount}{self.table} where {self._groups(sketch.share)}"
+        if sketch.beside is not None and (sketch.beside.is_shown or not sketch.select):
+            return self._beside(sketch.beside)
         if sketch.over == "count":
             return f"counts groups of {self.table}"
         if sketch.over:
@@ -108,6 +114,21 @@ class _Sentence:
             if tables == {sketch.table}
             else f"{distinct}{names} from {self.table}"
         )
+
+    def _halves(self, beside: Beside) -> tuple[str, str]:
+        """The aggregate of the first part, and what the second one is."""
+        first, second = self._groups(beside.first), self._groups(beside.second)
+        return f"{self._item(beside.of)} where {first}", f"where {second}"
+
+    def _beside(self, beside: Beside) -> str:
+        first, second = self._halves(beside)
+        if beside.how in ("more", "less"):
+            return _listed([self._item(each) for each in self.sketch.select]) + f" of {self.table}"
+        if beside.how == "change":
+            return f"change in percent of {first}, to that {second}"
+        if beside.how == "gap":
+            return f"difference between {first} and that {second}"
+        return f"{first} {'beside' if beside.how == 'both' else 'less'} that {second}"
 
     def _has_aggregate(self) -> bool:
         return any(each.aggregate for each in self.sketch.select)
@@ -139,12 +160,19 @@ class _Sentence:
         words = {**_AGGREGATES, **_DATES} if is_date else _AGGREGATES
         return f"{words[item.aggregate]} {name}"
 
+    def _key(self, item: Item) -> str:
+        """What rows are ordered by: of two parts, what is said of them."""
+        beside = self.sketch.beside
+        if beside is None or item != beside.of:
+            return self._item(item)
+        return "that" if beside.is_shown else self._beside(beside)
+
     def _order(self) -> str:
         sketch = self.sketch
         limit = None if sketch.limit is None or _is_own_limit(sketch.limit) else sketch.limit
         said = ""
         if sketch.order:
-            keys = [f"{self._item(item)}{' descending' if down else ''}" for item, down in sketch.order]
+            keys = [f"{self._key(item)}{' descending' if down else ''}" for item, down in sketch.order]
             said = f", ordered by {_listed(keys)}"
         if sketch.each:
             within = _listed([self._item(each) for each in sketch.each])

@@ -13,23 +13,20 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.grammar import literal, render
 from sqlrag_dspy.sql.dialect.dates import call, sorts_as_text
-from sqlrag_dspy.sql.joins import Hop, connect
+from sqlrag_dspy.sql.joins import Hop
+from sqlrag_dspy.sql.writing.beside import difference, either, part_of_rows, shown_beside
+from sqlrag_dspy.sql.writing.conditions import Conditions, source
 from sqlrag_dspy.sql.writing.firsts import first_of_each
 from sqlrag_dspy.sql.writing.predicates import (
-    Qualify,
     all_of,
-    any_of,
     find_column,
     find_table,
     moment,
     plain_item,
-    predicate,
     value_for,
 )
 from sqlrag_dspy.sql.writing.wholes import over_groups, part_of_whole, range_of
-from sqlrag_dspy.types import Absence, Catalog, Item, Predicate, Sketch, Table
-
-Filters = Sequence[Sequence[Predicate]]
+from sqlrag_dspy.types import Beside, Catalog, Item, Sketch, Table
 
 _COMPARE: dict[str, type[exp.Binary]] = {
     "=": exp.EQ,
@@ -46,50 +43,36 @@ def write(sketch: Sketch, catalog: Catalog) -> str:
     return render(Writer(sketch, catalog).query())
 
 
-def source(name: str) -> exp.Table:
-    """A table as a source of rows."""
-    return exp.Table(this=exp.to_identifier(name, quoted=True))
-
-
-class Writer:
+class Writer(Conditions):
     """One sketch being written: which tables are joined, and each slot as an expression."""
 
     def __init__(self, sketch: Sketch, catalog: Catalog) -> None:
+        super().__init__(sketch.table, catalog)
         self.sketch = sketch
-        self.catalog = catalog
-        self.ignores_case = catalog.dialect == "sqlite"
-        self.root = find_table(catalog, sketch.table)
-        self.hops: list[Hop] = []
-        self.joined = [self.root.name]
         for item in self._items():
             self._join(find_table(catalog, item.table).name)
 
     def _items(self) -> list[Item]:
         sketch = self.sketch
         having = [item for item, _, _ in sketch.having]
-        return [*sketch.select, *sketch.group, *sketch.each, *having, *(item for item, _ in sketch.order)]
-
-    def _join(self, name: str) -> None:
-        if name in self.joined:
-            return
-        hops = connect(self.catalog, self.joined, name)
-        if hops is None:
-            raise SqlRejected(f"no foreign key leads from {self.root.name} to {name}; they cannot be joined")
-        for hop in hops:
-            self.hops.append(hop)
-            self.joined.append(hop.right)
+        beside = [sketch.beside.of] if sketch.beside is not None else []
+        order = [item for item, _ in sketch.order]
+        return [*sketch.select, *sketch.group, *sketch.each, *having, *beside, *order]
 
     # --- the query ----------------------------------------------------------------------------------
 
     def query(self) -> exp.Select:
         sketch = self.sketch
-        if not sketch.select and not sketch.share:
+        if not sketch.select and not sketch.share and sketch.beside is None:
             raise SqlRejected("the sketch selects nothing; name a column or an aggregate")
         query = exp.Select(from_=exp.From(this=source(self.root.name)))
         if self.hops:
             query.set("joins", [self._on(hop) for hop in self.hops])
-        absent = [self._absent(sketch.without)] if sketch.without is not None else []
-        where = all_of([*self._conditions(sketch.filters), *absent])
+        extra = [self._absent(sketch.without)] if sketch.without is not None else []
+        beside = sketch.beside
+        if beside is not None and sketch.group and beside.how not in ("more", "less"):
+            extra.append(either(*self._parts(beside)))
+        where = all_of([*self._conditions(sketch.filters), *extra])
         if where is not None:
             query.set("where", exp.Where(this=where))
         shown: list[exp.Expr] = []
@@ -100,12 +83,18 @@ class Writer:
         if sketch.share:
             heading = exp.to_identifier("share" if sketch.is_fraction else "percent", quoted=True)
             shown.append(exp.Alias(this=self._share(), alias=heading))
+        if beside is not None:
+            shown += shown_beside(beside, self._label(beside.of), *self._halves(beside))
         query.set("expressions", shown if sketch.over != "count" else [literal(1)])
         if sketch.distinct:
             query.set("distinct", exp.Distinct())
         if sketch.group:
             query.set("group", exp.Group(expressions=[self._plain(item) for item in sketch.group]))
-        having = all_of([self._having(*each) for each in sketch.having])
+        bounds = [self._having(*each) for each in sketch.having]
+        if beside is not None and beside.how in ("more", "less"):
+            first, second = self._halves(beside)
+            bounds.append(_COMPARE[">" if beside.how == "more" else "<"](this=first, expression=second))
+        having = all_of(bounds)
         if having is not None:
             query.set("having", exp.Having(this=having))
         if sketch.over:
@@ -135,17 +124,6 @@ class Writer:
         if len(shown) != 1 or not isinstance(shown[0], exp.Alias):
             raise SqlRejected("the mean over groups is that of one aggregate of each")
         return over_groups(groups, shown[0].alias)
-
-    def _on(self, hop: Hop) -> exp.Join:
-        pairs = [
-            exp.EQ(this=self._column(hop.left, left), expression=self._column(hop.right, right))
-            for left, right in zip(hop.left_columns, hop.right_columns)
-        ]
-        return exp.Join(this=source(hop.right), on=all_of(pairs))
-
-    def _column(self, table: str, name: str) -> exp.Column:
-        qualifier = exp.to_identifier(table, quoted=True) if self.hops else None
-        return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier)
 
     # --- items --------------------------------------------------------------------------------------
 
@@ -231,6 +209,10 @@ class Writer:
         return not key <= {each.casefold() for each in hop.left_columns}
 
     def _ordered(self, item: Item, descending: bool) -> exp.Expr:
+        beside = self.sketch.beside
+        if beside is not None and item == beside.of:
+            node = difference(beside, *self._halves(beside))
+            return exp.Ordered(this=node, desc=descending, nulls_first=False)
         node = self._item(item)
         table = find_table(self.catalog, item.table)
         column = table.column(item.column or "")
@@ -269,117 +251,17 @@ class Writer:
         whole = self._count_rows(self.root) if amount is None else exp.Sum(this=self._plain(amount))
         return part_of_whole(whole, wanted, is_fraction=self.sketch.is_fraction)
 
-    # --- conditions ---------------------------------------------------------------------------------
+    def _parts(self, beside: Beside) -> tuple[exp.Expr, exp.Expr]:
+        """The conditions of the two parts that are compared."""
+        first, second = (all_of(self._conditions(part)) for part in (beside.first, beside.second))
+        if first is None or second is None:
+            raise SqlRejected("a part of the rows has no condition; say what each of the two holds")
+        return first, second
 
-    def _conditions(self, filters: Filters) -> list[exp.Expr]:
-        """One condition for each group of alternatives; groups over the same far table meet in one row of it."""
-        conditions: list[exp.Expr] = []
-        far: dict[str, list[tuple[Predicate, ...]]] = {}
-        for group in filters:
-            if not group:
-                continue
-            tables = {find_table(self.catalog, each.table).name for each in group}
-            outside = tables - set(self.joined)
-            if len(tables) == 1 and outside:
-                far.setdefault(outside.pop(), []).append(tuple(group))
-            else:
-                conditions.append(any_of([self._condition(each) for each in group]))
-        for table, groups in far.items():
-            for together in _compatible(groups):
-                conditions.append(self._far(table, together))
-        return conditions
-
-    def _condition(self, each: Predicate) -> exp.Expr:
-        table = find_table(self.catalog, each.table)
-        if table.name not in self.joined:
-            return self._far(table.name, [(each,)])
-        return self._near(each, self._column)
-
-    def _near(self, each: Predicate, qualify: Qualify) -> exp.Expr:
-        return predicate(each, find_table(self.catalog, each.table), qualify, ignores_case=self.ignores_case)
-
-    def far_hops(self, name: str) -> tuple[Hop, ...]:
-        """The way from the joined tables to one that is not joined; SqlRejected when there is none."""
-        hops = connect(self.catalog, self.joined, name)
-        if not hops:
-            raise SqlRejected(f"no foreign key leads from {self.root.name} to {name}; they cannot be joined")
-        return hops
-
-    def _far(self, name: str, groups: Sequence[tuple[Predicate, ...]]) -> exp.Expr:
-        """Rows that have a partner in a table that is not joined: key IN (SELECT …), or EXISTS for several."""
-        hops = self.far_hops(name)
-        first, rest = hops[0], hops[1:]
-
-        def inner(table: str, column: str) -> exp.Column:
-            qualifier = exp.to_identifier(table, quoted=True)
-            return exp.Column(this=exp.to_identifier(column, quoted=True), table=qualifier)
-
-        query = exp.Select(from_=exp.From(this=source(first.right)))
-        joins = []
-        for hop in rest:
-            pairs = [
-                exp.EQ(this=inner(hop.left, left), expression=inner(hop.right, right))
-                for left, right in zip(hop.left_columns, hop.right_columns)
-            ]
-            joins.append(exp.Join(this=source(hop.right), on=all_of(pairs)))
-        if joins:
-            query.set("joins", joins)
-        terms = [any_of([self._near(each, inner) for each in group]) for group in groups]
-        if len(first.left_columns) == 1:
-            query.set("expressions", [inner(first.right, first.right_columns[0])])
-            query.set("where", exp.Where(this=all_of(terms)))
-            outer = self._column(first.left, first.left_columns[0])
-            return exp.In(this=outer, query=exp.Subquery(this=query))
-        links: list[exp.Expr] = [
-            exp.EQ(this=inner(first.right, right), expression=inner(first.left, left))
-            for left, right in zip(first.left_columns, first.right_columns)
-        ]
-        query.set("expressions", [literal(1)])
-        query.set("where", exp.Where(this=all_of([*links, *terms])))
-        return exp.Exists(this=query)
-
-    def _absent(self, absence: Absence) -> exp.Expr:
-        """Rows that no such row of a table belongs to. Keys that are NULL belong to nothing, so they are no answer."""
-        table = find_table(self.catalog, absence.table)
-        if absence.column is None:
-            if table.name in self.joined:
-                raise SqlRejected(f"{table.name} cannot be both shown and absent")
-            first = self.far_hops(table.name)[0]
-            keyed = (Predicate(first.right, first.right_columns[0], "not null"),)
-            return exp.Not(this=self._far(table.name, [*absence.filters, keyed]))
-        column = find_column(table, absence.column)
-        if table.name != self.root.name or any(
-            p.table != table.name for group in absence.filters for p in group
-        ):
-            raise SqlRejected(
-                f"rows of {table.name} that share a {column.name} are those of the table itself"
-            )
-        name = exp.to_identifier(column.name, quoted=True)
-
-        def inner(_: str, each: str) -> exp.Column:
-            return exp.Column(this=exp.to_identifier(each, quoted=True))
-
-        keyed = (Predicate(table.name, column.name, "not null"),)
-        terms = [any_of([self._near(each, inner) for each in group]) for group in (*absence.filters, keyed)]
-        query = exp.Select(
-            expressions=[exp.Column(this=name)],
-            from_=exp.From(this=source(table.name)),
-            where=exp.Where(this=all_of(terms)),
-        )
-        outer = self._column(table.name, column.name)
-        return exp.Not(this=exp.In(this=outer, query=exp.Subquery(this=query)))
-
-
-def _compatible(groups: list[tuple[Predicate, ...]]) -> list[list[tuple[Predicate, ...]]]:
-    """Groups that one row can satisfy together; two different values of one column need two rows."""
-    sets: list[list[tuple[Predicate, ...]]] = []
-    for group in groups:
-        only = group[0] if len(group) == 1 and group[0].op == "=" else None
-        for chosen in sets:
-            taken = {each[0].column for each in chosen if len(each) == 1 and each[0].op == "="}
-            if only is None or only.column not in taken:
-                chosen.append(group)
-                break
-        else:
-            sets.append([group])
-    return sets
+    def _halves(self, beside: Beside) -> tuple[exp.Expr, exp.Expr]:
+        """The aggregate of each part."""
+        of = beside.of
+        if of.aggregate == "sum" and self._is_multiplied(of.table):
+            raise SqlRejected(f"amounts of {of.table} would be added up several times here")
+        first, second = self._parts(beside)
+        return part_of_rows(self._item(of), first), part_of_rows(self._item(of), second)
