@@ -18,6 +18,8 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     `display` is the column that rows of the table are recognised by; `shown` are the columns that the question
     itself names as wanted. A display column that it names is one of those, and not understood.
     """
+    if any(item.via and item not in sketch.group for item in sketch.select):
+        return None
     measures = [item for item in sketch.select if item.aggregate]
     bare = [item for item in sketch.select if not item.aggregate]
     if len(sketch.order) > 1 or len(sketch.having) > 1 or not _is_sayable(sketch, measures):
@@ -153,8 +155,8 @@ def _having(sketch: Sketch, asked: Sequence[Item]) -> str:
     return "count" if is_other else "yes"
 
 
-def _bare(item: Item) -> tuple[str, str, str, str]:
-    return (item.table, item.column or "", item.part, item.since)
+def _bare(item: Item) -> tuple[str, ...]:
+    return (item.table, item.column or "", item.part, item.since, item.via)
 
 
 def roles_of(sketch: Sketch, links: Links, catalog: Catalog | None = None) -> dict[int, str]:
@@ -171,6 +173,8 @@ def roles_of(sketch: Sketch, links: Links, catalog: Catalog | None = None) -> di
         sketch = replace(sketch, filters=(*sketch.filters, *sketch.without.filters))
     if sketch.beside is not None:
         sketch = replace(sketch, filters=(*sketch.filters, *sketch.beside.conditions))
+    if any(item.via and item not in sketch.group for item in sketch.select):
+        sketch = replace(sketch, select=tuple(item for item in sketch.select if not item.via))
     for number, link in enumerate(links.chosen):
         roles[number] = _role(link, sketch, links, number)
         if link.kind == "table" and catalog is not None:
@@ -223,6 +227,8 @@ def _table_role(link: Link, sketch: Sketch, catalog: Catalog) -> str:
         return "ignore"
     if any(i.table == table.name and i.column == display_column(table).name for i in sketch.each):
         return "each"
+    if any(i.via and i.table == table.name == sketch.table for i in sketch.group):
+        return "group"
     if any(i.table == table.name and i.column == display_column(table).name for i in sketch.group):
         return "group" if table.name != sketch.table else "subject"
     return "subject" if table.name == sketch.table else "ignore"
@@ -232,6 +238,9 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     if link.kind in ("value", "date"):
         if restricts(link, sketch.filters):
             return "filter"
+        others = [[replace(p, via="") for p in group if p.via] for group in sketch.filters]
+        if link.kind == "value" and restricts(link, others):
+            return "via"
         return "share" if restricts(link, sketch.share) else "ignore"
     if link.kind == "number":
         if link.op == "nth":
@@ -334,12 +343,13 @@ def _same(link: Link, item: Item) -> bool:
         link.column is not None
         and item.column is not None
         and link.since == item.since
+        and not item.via
         and (link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table)
     )
 
 
 def _names(link: Link, predicate: Predicate) -> bool:
-    if link.column is None or link.since != predicate.since:
+    if link.column is None or link.since != predicate.since or predicate.via:
         return False
     return link.column.casefold() == predicate.column.casefold()
 

@@ -37,6 +37,11 @@ class Pattern:
     half: int = 1
     without: str = "no"
     """ "other": rows to which none of another table belongs; "own": shown values with which none of the rows occurs."""
+    via: str = ""
+    """Of the row that rows of a table refer to: "value" when it is named as {v}, "kind" when some {kind} is meant.
+
+    {by} and {did} say how rows are referred to, the group "other" is that row.
+    """
     span: bool = False
     """The measure, or what is ordered by, is the days between the table's two dates."""
 

@@ -29,6 +29,7 @@ from sqlrag_dspy.learn.phrases import (
     spell,
     value_of,
 )
+from sqlrag_dspy.learn.referring import OTHER, may_refer, name_other, refers
 from sqlrag_dspy.learn.restrictions import a_word_of, lacking, may_lack, restrict
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.sketching.skeleton import EACH, SHARES
@@ -81,6 +82,11 @@ def make(
             if not referred:
                 continue
             table = rng.choice(referred)
+        if refers(pattern):
+            referring = [t for t in tables if may_refer(t, surfaces)]
+            if not referring:
+                continue
+            table = rng.choice(referring)
         made = _fill(
             Draw(rng, pattern.lang, table, surfaces, person=people.get(table.name)),
             pattern,
@@ -97,8 +103,13 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
     table, rng, lang = draw.table, draw.rng, draw.lang
     slots = pattern.slots
     groups: list[Item] = []
+    other_row = name_other(draw, pattern, database) if refers(pattern) else None
+    if refers(pattern) and other_row is None:
+        return None
     for place, group in enumerate(pattern.groups):
-        if group == "text":
+        if group == OTHER and other_row is not None:
+            groups.append(other_row)
+        elif group == "text":
             if {"v1", "v2"} <= slots and not groups and pattern.having != "both" and not comparison(pattern):
                 column = compare(draw)
             elif "who" in slots and not groups:

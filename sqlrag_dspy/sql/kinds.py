@@ -28,6 +28,8 @@ class Field:
     column: Column | None = None
     origins: tuple[exp.Expr | Field, ...] = field(default=(), compare=False, repr=False)
     """What a query computes it from; nothing for a stored column itself."""
+    via: str = ""
+    """The column by which rows of the table refer to the row that this is a column of; "" for the row itself."""
 
     def __deepcopy__(self, memo: object) -> Field:
         return self  # a copied tree still speaks of the same stored column

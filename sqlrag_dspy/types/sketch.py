@@ -17,7 +17,8 @@ class Item:
     """One expression of a sketch: an aggregate over a column, a date part of it, or the days that lead to it.
 
     `column` None with aggregate "count" is COUNT(*). `since` names another date column of the table: the item is
-    the days from that one to `column`, with fractions where either has a time of day.
+    the days from that one to `column`, with fractions where either has a time of day. `via` names a column by which
+    rows of the table refer to others of it: the item is then that of the other row (the manager's name).
     """
 
     table: str
@@ -25,6 +26,7 @@ class Item:
     aggregate: Aggregate = ""
     part: Part = ""
     since: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Predicate:
 
     Values of date columns are ISO dates, whatever the column's own format. `value` is a tuple for in / not in.
     `than` "average" compares with the average of the column over all rows of its table; `value` is then None.
-    With `since`, the days from that date column to `column` are compared with `value`.
+    With `since`, the days from that date column to `column` are compared with `value`. With `via`, the row that this
+    one refers to by that column, in the same table, is restricted.
     """
 
     table: str
@@ -43,6 +46,7 @@ class Predicate:
     part: Part = ""
     than: Literal["", "average"] = ""
     since: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True)

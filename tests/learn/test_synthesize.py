@@ -1,4 +1,5 @@
 import random
+import sqlite3
 
 import pytest
 
@@ -194,3 +195,41 @@ def test_a_comparison_of_two_parts_is_said_and_meant(database, slots):
         written = write(m.sketch, database.catalog)
         assert read(written, database.catalog) == m.sketch
         assert database.run(database.check(written)).values
+
+
+def test_rows_that_refer_to_others_are_asked_for_by_those(tmp_path):
+    with sqlite3.connect(tmp_path / "staff.db") as connection:
+        connection.execute(
+            "CREATE TABLE staff (name TEXT PRIMARY KEY, job TEXT, boss TEXT REFERENCES staff(name))"
+        )
+        jobs = ("chief", "clerk", "porter")
+        connection.executemany(
+            "INSERT INTO staff VALUES (?, ?, ?)",
+            [(f"Ada {n}", jobs[min(n, 2)], f"Ada {n // 3}" if n else None) for n in range(30)],
+        )
+    words = {"by": {"en": ["under"]}, "did": {"en": ["lead"]}}
+    surfaces = Surfaces({"tables": {"staff": {"en": ["worker|workers"]}}, "columns": {"staff.boss": words}})
+    opened = open_database(Settings(source=f"sqlite:///{tmp_path}/staff.db", store=str(tmp_path / "store")))
+    under = Pattern(q="{table} {by} {v}", lang="en", show="key", via="value")
+    leading = Pattern(
+        q="{table} who {did} {having} others",
+        lang="en",
+        aggregate="count",
+        groups=("other",),
+        show="group",
+        having="yes",
+    )
+    try:
+        found = synthesize.make(opened, surfaces, [under, leading], [], 20, seed=1)
+        assert {len(m.sketch.group) for m in found} == {0, 1}
+        for m in found:
+            assert m.question.split()[:1] in (["workers"], ["Workers"])
+            assert (m.sketch.filters or m.sketch.group)[0]
+            assert read(write(m.sketch, opened.catalog), opened.catalog) == m.sketch
+        assert not made_of(opened, under, Surfaces({"tables": {"staff": {"en": ["worker|workers"]}}}))
+    finally:
+        opened.close()
+
+
+def made_of(database, pattern, surfaces):
+    return synthesize.make(database, surfaces, [pattern], [], 5, seed=1)

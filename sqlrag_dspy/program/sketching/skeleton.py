@@ -16,14 +16,14 @@ from sqlrag_dspy.types import Link, Links, Part
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct", "without")
 ROLES: dict[str, tuple[str, ...]] = {
-    "value": ("filter", "share", "ignore"),
+    "value": ("filter", "via", "share", "ignore"),
     "date": ("filter", "share", "ignore"),
     "number": ("filter", "share", "limit", "having", "ignore"),
     "column": ("select", "group", "each", "measure", "order", "null", "not null", "share null", "ignore"),
     "part": ("group", "each", "select", "filter", "ignore"),
     "table": ("subject", "group", "each", "ignore"),
 }
-"""The roles that a link of each kind may take."""
+"""The roles that a link of each kind may take; "via" restricts the row of the same table that a row refers to."""
 
 
 def open_roles(link: Link) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def fill(
     """Roles for all links that satisfy the skeleton, with their log-probability; None when they cannot."""
     if skeleton.without == "other" and len(tables_of(links)) < 2:
         return None
-    permitted = {*RESTRICTING, "ignore", "subject"}
+    permitted = {*RESTRICTING, "via", "ignore", "subject"}
     needed: dict[str, tuple[int, int]] = {"subject": (0, 1)}
     groups = int(skeleton.groups)
     if groups:
@@ -184,7 +184,10 @@ def _count(assigned: Mapping[int, str], role: str, family: Callable[[str], str])
 
 
 def _implied(role: str, skeleton: Skeleton, links: Links, assigned: Mapping[int, str]) -> bool:
-    """Whether a missing slot is understood: the group of two compared values is their column."""
+    """Whether a missing slot is understood: the group of two compared values is their column, and rows that
+    refer to one are grouped by it."""
+    if role == "group" and "via" in assigned.values():
+        return True
     is_apart = skeleton.having == "both" or bool(skeleton.beside)
     return role == "group" and not is_apart and compared(links, assigned) is not None
 

@@ -28,6 +28,7 @@ from sqlrag_dspy.program.features import (
     tokens,
     unpack,
 )
+from sqlrag_dspy.program.sketching.referring import reference_of
 from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
 from sqlrag_dspy.program.sketching.signals import ambiguities, likelihoods, oddities, omissions
 from sqlrag_dspy.program.sketching.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
@@ -139,7 +140,10 @@ class Sketcher(dspy.Module, Parameter):
             allowed = open_roles(link)
             if link.kind == "column" and (link.table, link.column) in dated:
                 allowed = tuple(role for role in allowed if not role.endswith("null"))
-            if link.kind == "table" and not are_several:  # nothing would be left to group
+            refers = link.kind in ("table", "value") and bool(reference_of(catalog.table(link.table or "")))
+            if link.kind == "value" and not refers:
+                allowed = tuple(role for role in allowed if role != "via")
+            if link.kind == "table" and not are_several and not refers:  # nothing would be left to group
                 allowed = ("subject", "ignore")
             # A program from before tables played a role says nothing of them.
             is_known = link.kind != "table" or "kind=table" in self.role_vocabulary.index

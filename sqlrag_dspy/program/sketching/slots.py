@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlrag_dspy.program.sketching.homing import at_home, measured_in
 from sqlrag_dspy.program.sketching.pairs import beside_of, both_of
+from sqlrag_dspy.program.sketching.referring import of_other_rows, other_row
 from sqlrag_dspy.program.sketching.restricting import comparisons, predicates
 from sqlrag_dspy.program.sketching.skeleton import (
     AGGREGATES,
@@ -69,6 +70,12 @@ def assemble(
         restricting = [(link, role) for link, role in restricting if link.table != absent.name]
         without = Absence(absent.name, predicates(inside, absent, catalog, assumptions))
     filters = predicates(restricting, table, catalog, assumptions)
+    if referred := by_role.get("via", []):
+        told = predicates([(link, "filter") for link in referred], table, catalog, assumptions)
+        others = of_other_rows(told, referred, catalog)
+        if others is None:
+            return None, assumptions
+        filters = (*filters, *others)
     shares = predicates(
         [(links.chosen[n], SHARING.get(r, "filter")) for n, r in sorted(assigned.items())
          if r == "share" or r in SHARING],
@@ -76,6 +83,8 @@ def assemble(
     )  # fmt: skip
 
     groups = [_group(link, table, catalog) for link in by_role.get("group", [])]
+    if int(skeleton.groups) == len(groups) + 1 and by_role.get("via") and (other := other_row(table)):
+        groups.insert(0, other)
     if int(skeleton.groups) > len(groups):
         rivals = compared(links, assigned)
         if rivals is None or skeleton.beside:
@@ -228,7 +237,7 @@ def assemble(
             share=shares,
             is_fraction="fraction" in parts,
             share_of=amount,
-            group=(*groups, *_keys(by_role, catalog), *(item for item in each if groups)),
+            group=(*groups, *_keys(by_role, groups, catalog), *(item for item in each if groups)),
             having=having,
             order=order,
             limit=limit,
@@ -258,6 +267,8 @@ def _root(
     if by_role.get("subject"):
         table = catalog.table(by_role["subject"][0].table or "") or table
     groups = [*by_role.get("group", ()), *by_role.get("each", ())]
+    if by_role.get("via") and int(skeleton.groups) > len(groups):  # grouped by the rows that are referred to
+        return catalog.table(by_role["via"][0].table or "")
     measured = by_role.get("measure")
     aggregates = AGGREGATES & set(skeleton.aggregate.split("+"))
     if measured and aggregates:
@@ -269,20 +280,23 @@ def _root(
     grouped = {link.table for link in groups if link.kind == "table"}
     if table.name not in grouped:
         return table
-    return next(
-        (found for name in tables_of(links) if name not in grouped and (found := catalog.table(name))), None
-    )
+    others = (found for name in tables_of(links) if name not in grouped and (found := catalog.table(name)))
+    return next(others, table if other_row(table) is not None else None)
 
 
-def _keys(by_role: Mapping[str, Sequence[Link]], catalog: Catalog) -> tuple[Item, ...]:
+def _keys(
+    by_role: Mapping[str, Sequence[Link]], groups: Sequence[Item], catalog: Catalog
+) -> tuple[Item, ...]:
     """What keeps the rows of a table apart that is grouped by, where some share the name they are shown by."""
     from sqlrag_dspy.program.database import display_column
 
     out: list[Item] = []
-    for link in by_role.get("group", ()):
-        table = catalog.table(link.table or "") if link.kind == "table" else None
+    others = {item.table: item.via for item in groups if item.via}
+    tables = {link.table or "" for link in by_role.get("group", ()) if link.kind == "table"}
+    for name in (*others, *sorted(tables - set(others))):
+        table, via = catalog.table(name), others.get(name, "")
         if table is not None and display_column(table).profile.distinct < table.rows:
-            out += [Item(table.name, name) for name in table.key if name != display_column(table).name]
+            out += [Item(name, key, via=via) for key in table.key if key != display_column(table).name]
     return tuple(out)
 
 
@@ -311,6 +325,8 @@ def _group(link: Link, table: Table, catalog: Catalog) -> Item:
         from sqlrag_dspy.program.database import display_column
 
         item = Item(named.name, display_column(named).name)
+        if named.name == table.name and (other := other_row(named)) is not None:
+            item = other  # rows grouped by rows of their own table
     column = _column(catalog, item)
     if column is not None and column.profile.found == "datetime" and not item.part:
         return Item(item.table, item.column, "", "day")

@@ -127,7 +127,7 @@ def _atom(term: exp.Expr) -> list[Predicate]:
 def _of(found: Field | None, op: str, value: Value | tuple[Value, ...] = None) -> Predicate:
     if found is None or found.table is None or found.column is None:
         raise Beyond("not a stored column")
-    return Predicate(found.table.name, found.column.name, op, value)
+    return Predicate(found.table.name, found.column.name, op, value, via=found.via)
 
 
 def value_of(node: exp.Expr) -> Value:

@@ -66,6 +66,8 @@ def pair_of(term: exp.Expr) -> Pair | None:
         return None
     if left.column is None or right.column is None or left.table.name == right.table.name:
         return None
+    if left.via or right.via:
+        raise Beyond("a join with another row's table")
     return frozenset({(left.table.name, left.column.name), (right.table.name, right.column.name)})
 
 

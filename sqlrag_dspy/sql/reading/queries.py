@@ -32,6 +32,7 @@ from sqlrag_dspy.sql.reading.firsts import (
 from sqlrag_dspy.sql.reading.from_clause import Joins, far_groups, one_value_each, pair_of, root_of, sources
 from sqlrag_dspy.sql.reading.joining import check_joins
 from sqlrag_dspy.sql.reading.nested import flattened, is_own_limit
+from sqlrag_dspy.sql.reading.referring import referred_groups, without_other_rows
 from sqlrag_dspy.sql.reading.shares import Share, share_of
 from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Aggregate, Beside, Catalog, Column, Item, Sketch, Value
@@ -72,7 +73,7 @@ class _Reader:
         tree, self.over = flattened(tree)
         if tree.args.get("windows"):
             raise Beyond("a clause that sketches have not")
-        self.tree = tree
+        self.tree = without_other_rows(tree)
         self.catalog = catalog
         self.joins = Joins()
         self.far: dict[str, Groups] = {}
@@ -141,6 +142,9 @@ class _Reader:
         return plain, extreme
 
     def _subquery(self, left: exp.Expr, query: exp.Expr) -> Groups:
+        referred = referred_groups(left, query, self.catalog, self._subquery)
+        if referred is not None:
+            return referred
         groups = far_groups(left, query, self.catalog, self.joins, self._subquery)
         for group in groups:
             for each in group:
@@ -259,7 +263,7 @@ class _Reader:
         node = _stored(node)
         found = field_of(node)
         if found is not None and found.table is not None and found.column is not None:
-            return Item(found.table.name, found.column.name)
+            return Item(found.table.name, found.column.name, via=found.via)
         days = elapsed_of(node)
         if days is not None and days.factor == 1.0:
             return Item(days.table.name, days.end.name, since=days.start.name)
@@ -392,5 +396,4 @@ def _stored(node: exp.Expr) -> exp.Expr:
 
 
 def _named(aggregate: str) -> Aggregate:
-    names: dict[str, Aggregate] = {"sum": "sum", "avg": "avg", "min": "min", "max": "max"}
-    return names[aggregate]
+    return aggregate  # type: ignore[return-value]

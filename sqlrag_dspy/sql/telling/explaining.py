@@ -137,6 +137,7 @@ class _Sentence:
         if item.column is None:
             return f"number of {plain_name(item.table)}"
         owner = f"{plain_name(item.table)} " if item.table != self.sketch.table else ""
+        owner += f"{plain_name(item.via)} " if item.via else ""
         name = owner + plain_name(item.column)
         if item.since:
             name = f"number of days from {owner}{plain_name(item.since)} to {plain_name(item.column)}"

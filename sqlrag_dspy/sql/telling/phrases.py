@@ -92,6 +92,7 @@ def _range(first: Predicate, last: Predicate, catalog: Catalog) -> str:
 
 def _name(each: Predicate, table: str) -> str:
     owner = f"{plain_name(each.table)} " if each.table != table else ""
+    owner += f"{plain_name(each.via)} " if each.via else ""
     if each.since:
         return f"number of days from {owner}{plain_name(each.since)} to {plain_name(each.column)}"
     part = f"{each.part.replace('_', ' ')} of " if each.part else ""

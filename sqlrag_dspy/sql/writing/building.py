@@ -15,7 +15,7 @@ from sqlrag_dspy.sql.checking.grammar import literal, render
 from sqlrag_dspy.sql.dialect.dates import call, sorts_as_text
 from sqlrag_dspy.sql.joins import Hop
 from sqlrag_dspy.sql.writing.beside import difference, either, part_of_rows, shown_beside
-from sqlrag_dspy.sql.writing.conditions import Conditions, source
+from sqlrag_dspy.sql.writing.conditions import Conditions
 from sqlrag_dspy.sql.writing.firsts import first_of_each
 from sqlrag_dspy.sql.writing.predicates import (
     all_of,
@@ -25,6 +25,7 @@ from sqlrag_dspy.sql.writing.predicates import (
     plain_item,
     value_for,
 )
+from sqlrag_dspy.sql.writing.referring import named_apart, other_row, source
 from sqlrag_dspy.sql.writing.wholes import over_groups, part_of_whole, range_of
 from sqlrag_dspy.types import Beside, Catalog, Item, Sketch, Table
 
@@ -51,6 +52,8 @@ class Writer(Conditions):
         self.sketch = sketch
         for item in self._items():
             self._join(find_table(catalog, item.table).name)
+            if item.via and (item.table, item.via) not in self.referred:
+                self.referred.append((item.table, item.via))
 
     def _items(self) -> list[Item]:
         sketch = self.sketch
@@ -66,8 +69,9 @@ class Writer(Conditions):
         if not sketch.select and not sketch.share and sketch.beside is None:
             raise SqlRejected("the sketch selects nothing; name a column or an aggregate")
         query = exp.Select(from_=exp.From(this=source(self.root.name)))
-        if self.hops:
-            query.set("joins", [self._on(hop) for hop in self.hops])
+        others = [other_row(find_table(self.catalog, name), via) for name, via in self.referred]
+        if self.hops or others:
+            query.set("joins", [*(self._on(hop) for hop in self.hops), *others])
         extra = [self._absent(sketch.without)] if sketch.without is not None else []
         beside = sketch.beside
         if beside is not None and sketch.group and beside.how not in ("more", "less"):
@@ -128,12 +132,18 @@ class Writer(Conditions):
     # --- items --------------------------------------------------------------------------------------
 
     def _plain(self, item: Item) -> exp.Expr:
-        return plain_item(item, find_table(self.catalog, item.table), self._column)
+        def other(table: str, name: str) -> exp.Column:
+            apart = exp.to_identifier(named_apart(table, item.via), quoted=True)
+            return exp.Column(this=exp.to_identifier(name, quoted=True), table=apart)
+
+        return plain_item(item, find_table(self.catalog, item.table), other if item.via else self._column)
 
     def _shown(self, item: Item) -> exp.Expr:
         node = self._item(item)
         if item.aggregate or item.part or item.since:
             return exp.Alias(this=node, alias=exp.to_identifier(self._label(item), quoted=True))
+        if item.via:
+            return exp.Alias(this=node, alias=exp.to_identifier(f"{item.column} of {item.via}", quoted=True))
         if not self._is_grouped() or item in self.sketch.group:
             return node
         wrapped = call("any_value", node)

@@ -10,14 +10,10 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.grammar import literal
 from sqlrag_dspy.sql.joins import Hop, connect
 from sqlrag_dspy.sql.writing.predicates import Qualify, all_of, any_of, find_column, find_table, predicate
+from sqlrag_dspy.sql.writing.referring import referring, source
 from sqlrag_dspy.types import Absence, Catalog, Predicate
 
 Filters = Sequence[Sequence[Predicate]]
-
-
-def source(name: str) -> exp.Table:
-    """A table as a source of rows."""
-    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 class Conditions:
@@ -29,6 +25,8 @@ class Conditions:
         self.root = find_table(catalog, root)
         self.hops: list[Hop] = []
         self.joined = [self.root.name]
+        self.referred: list[tuple[str, str]] = []
+        """Tables of which other rows are shown, with the column that refers to them."""
 
     def _join(self, name: str) -> None:
         if name in self.joined:
@@ -48,7 +46,7 @@ class Conditions:
         return exp.Join(this=source(hop.right), on=all_of(pairs))
 
     def _column(self, table: str, name: str) -> exp.Column:
-        qualifier = exp.to_identifier(table, quoted=True) if self.hops else None
+        qualifier = exp.to_identifier(table, quoted=True) if self.hops or self.referred else None
         return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier)
 
     # --- conditions ---------------------------------------------------------------------------------
@@ -78,6 +76,10 @@ class Conditions:
         return self._near(each, self._column)
 
     def _near(self, each: Predicate, qualify: Qualify) -> exp.Expr:
+        if each.via:
+            return referring(
+                each, find_table(self.catalog, each.table), qualify, ignores_case=self.ignores_case
+            )
         return predicate(each, find_table(self.catalog, each.table), qualify, ignores_case=self.ignores_case)
 
     def far_hops(self, name: str) -> tuple[Hop, ...]:

@@ -8,8 +8,9 @@ from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.allowed import refuse_unlisted
 from sqlrag_dspy.sql.checking.grammar import parse, render
 from sqlrag_dspy.sql.writing.building import write
-from sqlrag_dspy.sql.writing.conditions import Filters, source
+from sqlrag_dspy.sql.writing.conditions import Filters
 from sqlrag_dspy.sql.writing.predicates import find_table
+from sqlrag_dspy.sql.writing.referring import source
 from sqlrag_dspy.types import Catalog, Item, Sketch
 
 
