@@ -5,6 +5,7 @@ import pytest
 from sqlrag_dspy.program import gather
 from sqlrag_dspy.program.sketching.skeleton import Skeleton, fill, open_roles
 from sqlrag_dspy.program.sketching.slots import assemble
+from sqlrag_dspy.sql import read, write
 from sqlrag_dspy.types import (
     Absence,
     Catalog,
@@ -144,6 +145,17 @@ def test_the_table_that_refers_to_the_other_is_the_one_without_rows():
         assert sketch.table == "repairs"
         assert sketch.without == Absence("parts", ((Predicate("parts", "maker", "=", "Acme"),),))
         assert sketch.filters == ((Predicate("repairs", "category", "=", "mould"),),)
+
+
+def test_what_one_value_has_and_another_lacks():
+    """ "Repairs with a part by Acme and none by Birk"."""
+    acme = Link("value", 25, 29, "Acme", "parts", "maker", "=", "Acme")
+    birk = Link("value", 39, 43, "Birk", "parts", "maker", "!=", "Birk")
+    links = Links("q", (*NAMED, acme, birk))
+    sketch, _ = assemble(LACKING, links, {0: "ignore", 1: "ignore", 2: "filter", 3: "filter"}, PARTS, BOTH)
+    assert sketch.filters == ((Predicate("parts", "maker", "=", "Acme"),),)
+    assert sketch.without == Absence("parts", ((Predicate("parts", "maker", "=", "Birk"),),))
+    assert read(write(sketch, BOTH), BOTH) == sketch
 
 
 def test_nothing_is_missing_where_one_table_is_spoken_of():

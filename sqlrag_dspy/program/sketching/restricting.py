@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -67,6 +68,23 @@ def predicates(
         else:
             out.append((Predicate(where, column, "not in", distinct),))
     return tuple(out)
+
+
+def inside_of(
+    absent: Table, restricting: Sequence[tuple[Link, str]]
+) -> tuple[list[tuple[Link, str]], list[tuple[Link, str]]]:
+    """What restricts the rows that are missing, and what the rows that are asked for.
+
+    "Who ordered in 2022 and not in 2023" asks for rows with an order of 2022 and without one of 2023.
+    """
+    here = [(link, role) for link, role in restricting if link.table == absent.name]
+    others = [(link, role) for link, role in restricting if link.table != absent.name]
+    denied = [
+        (replace(link, op="" if link.kind == "date" else "="), role) for link, role in here if link.op == "!="
+    ]
+    if not denied or len(denied) == len(here):
+        return here, others
+    return denied, [each for each in restricting if each[0].op != "!=" or each[0].table != absent.name]
 
 
 def first_rows(restricting: Sequence[tuple[Link, str]], table: Table) -> tuple[str, bool, int] | None:

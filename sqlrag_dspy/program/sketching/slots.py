@@ -10,7 +10,7 @@ from typing import Any
 from sqlrag_dspy.program.sketching.homing import at_home, measured_in
 from sqlrag_dspy.program.sketching.pairs import beside_of, both_of
 from sqlrag_dspy.program.sketching.referring import of_other_rows, other_row
-from sqlrag_dspy.program.sketching.restricting import comparisons, predicates
+from sqlrag_dspy.program.sketching.restricting import comparisons, inside_of, predicates
 from sqlrag_dspy.program.sketching.skeleton import (
     AGGREGATES,
     BESIDE,
@@ -66,8 +66,7 @@ def assemble(
     ]
     without = None
     if absent is not None:
-        inside = [(link, role) for link, role in restricting if link.table == absent.name]
-        restricting = [(link, role) for link, role in restricting if link.table != absent.name]
+        inside, restricting = inside_of(absent, restricting)
         without = Absence(absent.name, predicates(inside, absent, catalog, assumptions))
     filters = predicates(restricting, table, catalog, assumptions)
     if referred := by_role.get("via", []):
