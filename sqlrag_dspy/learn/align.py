@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
+from sqlrag_dspy.learn.held import day_of, names, restricts
 from sqlrag_dspy.learn.metrics import plain
 from sqlrag_dspy.program.sketching.homing import at_home
 from sqlrag_dspy.program.sketching.skeleton import BESIDE, SHARING, Skeleton
@@ -87,6 +87,10 @@ def skeleton_of(sketch: Sketch, display: str, shown: Collection[str] = ()) -> Sk
     if sketch.offset and sketch.limit != 1:
         return None
     without = "no" if sketch.without is None else "own" if sketch.without.column else "other"
+    if sketch.same is not None:
+        if without != "no":
+            return None
+        without = "same"
     is_own = sketch.distinct and len(bare) == 1 and show == "columns" and not sketch.filters
     if without == "own" and (sketch.without is None or not is_own or bare[0].column != sketch.without.column):
         return None
@@ -202,8 +206,8 @@ def _periods_together(links: Links, sketch: Sketch) -> list[int]:
     ]
     if len(dated) < 2 or len({k.column for _, k in dated}) > 1:
         return []
-    flat = [p for group in sketch.filters for p in group if _names(dated[0][1], p)]
-    ends = {(p.op, plain(_day(p.value))) for p in flat}
+    flat = [p for group in sketch.filters for p in group if names(dated[0][1], p)]
+    ends = {(p.op, plain(day_of(p.value))) for p in flat}
     whole = {
         (">=", plain(min(str(k.value) for _, k in dated))),
         ("<", plain(max(str(k.upper) for _, k in dated))),
@@ -241,6 +245,8 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
         others = [[replace(p, via="") for p in group if p.via] for group in sketch.filters]
         if link.kind == "value" and restricts(link, others):
             return "via"
+        if sketch.same is not None and restricts(link, sketch.same.filters):
+            return "whose"
         return "share" if restricts(link, sketch.share) else "ignore"
     if link.kind == "number":
         if link.op == "nth":
@@ -260,8 +266,10 @@ def _role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     if link.kind == "part":
         if link.op:
             weekdays = [p for alternatives in sketch.filters for p in alternatives if p.part == "weekday"]
-            return "filter" if any(_names(link, p) for p in weekdays) else "ignore"
+            return "filter" if any(names(link, p) for p in weekdays) else "ignore"
         parts = ("month", "year_month") if link.grain == "month" else (link.grain,)
+        if sketch.same is not None and _same(link, sketch.same.item) and sketch.same.item.part in parts:
+            return "alike"
         if any(_same(link, item) and item.part in parts for item in sketch.each):
             return "each"
         if any(_same(link, item) and item.part in parts for item in sketch.group):
@@ -277,6 +285,8 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
     played: list[str] = []
     if any(_same(link, item) and item.part in ("", "day") for item in sketch.each):
         return "each"
+    if sketch.same is not None and _same(link, sketch.same.item) and sketch.same.item.part in ("", "day"):
+        return "alike"
     if any(_same(link, item) and item.part in ("", "day") for item in sketch.group):
         played.append("group")
     aggregated = [*sketch.select, *(i for i, _ in sketch.order)]
@@ -300,12 +310,12 @@ def _column_role(link: Link, sketch: Sketch, links: Links, number: int) -> str:
         if not item.aggregate and _same(link, item) and not (len(shown) == 1 and _same(link, shown[0])):
             played.append("order")
     for alternatives in sketch.filters:
-        played += [p.op for p in alternatives if p.op in ("null", "not null") and _names(link, p)]
-        played += [_flag(p) for p in alternatives if link.grain == "bool" and _names(link, p) and _flag(p)]
+        played += [p.op for p in alternatives if p.op in ("null", "not null") and names(link, p)]
+        played += [_flag(p) for p in alternatives if link.grain == "bool" and names(link, p) and _flag(p)]
     for alternatives in sketch.share:
         if link.grain == "bool":
-            played += [f"share {_flag(p)}" for p in alternatives if _names(link, p) and _flag(p)]
-        played += ["share null" for p in alternatives if p.op == "null" and _names(link, p)]
+            played += [f"share {_flag(p)}" for p in alternatives if names(link, p) and _flag(p)]
+        played += ["share null" for p in alternatives if p.op == "null" and names(link, p)]
     if not played:
         return "ignore"
     twins = [
@@ -346,50 +356,3 @@ def _same(link: Link, item: Item) -> bool:
         and not item.via
         and (link.column.casefold() == item.column.casefold() and (link.table or item.table) == item.table)
     )
-
-
-def _names(link: Link, predicate: Predicate) -> bool:
-    if link.column is None or link.since != predicate.since or predicate.via:
-        return False
-    return link.column.casefold() == predicate.column.casefold()
-
-
-def restricts(link: Link, filters: Iterable[Sequence[Predicate]]) -> bool:
-    """Whether the gold conjunction holds what the link says."""
-    flat = [predicate for alternatives in filters for predicate in alternatives]
-    if link.concept == "state":
-        return any(p.op == link.op and _names(link, p) for p in flat)
-    if link.concept == "word":
-        return any(p.op == link.op and _names(link, p) and _core(p.value) == _core(link.value) for p in flat)
-    if link.kind == "value":
-        return any(
-            _names(link, p) and _mentions(p, link.value) and (p.op in ("!=", "not in")) == (link.op == "!=")
-            for p in flat
-        )
-    bounds = {(p.op, plain(p.value)) for p in flat if not p.than and (link.column is None or _names(link, p))}
-    if link.kind == "date":
-        wanted = {(">=", link.value), ("<", link.upper)}
-        wanted = {(op, plain(_day(value))) for op, value in wanted if value is not None}
-        have = {(op, plain(_day(value))) for op, value in bounds}
-        return bool(wanted) and wanted <= have
-    if link.kind == "number" and link.grain == "average":
-        return any(p.than == "average" and p.op == link.op and _names(link, p) for p in flat)
-    if link.kind == "number":
-        if link.op == "between":
-            return {(">=", plain(link.value)), ("<=", plain(link.upper))} <= bounds
-        return ((link.op or "="), plain(link.value)) in bounds
-    return False
-
-
-def _core(pattern: Any) -> str:
-    """What a LIKE pattern looks for, wildcards and the slashes around a host name aside."""
-    return str(pattern).strip("%/").casefold()
-
-
-def _mentions(predicate: Predicate, value: Any) -> bool:
-    values = predicate.value if isinstance(predicate.value, tuple) else (predicate.value,)
-    return any(plain(v) == plain(value) for v in values)
-
-
-def _day(value: Any) -> Any:
-    return value[:10] if isinstance(value, str) and len(value) >= 10 else value

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-from sqlrag_dspy.learn.align import restricts
+from sqlrag_dspy.learn.held import restricts
 from sqlrag_dspy.program.sketching.homing import at_home
 from sqlrag_dspy.types import Catalog, Item, Links, Predicate, Sketch, Table
 

@@ -1,4 +1,4 @@
-"""Made questions about rows that refer to others of their table: "employees under Ana", "who brought in most"."""
+"""Made questions about rows and others of their table: "employees under Ana", "with the same job as Ana"."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from sqlrag_dspy.learn.patterns import Pattern, Surfaces
 from sqlrag_dspy.learn.phrases import Draw, value_of
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.sketching.referring import other_row, reference_of
-from sqlrag_dspy.types import Item, Predicate, Table
+from sqlrag_dspy.types import Item, Predicate, Same, Table
 
 OTHER = "other"
 """The group of a pattern that is the row which is referred to."""
+
+
+def share(draw: Draw, database: Database) -> Same | None:
+    """What rows have in common with one that is named, said as {alike} and {v}; None without a column or a name."""
+    display, column = database.display_column(draw.table), draw.pick("text")
+    values = [v for v, _ in display.profile.values] or list(display.profile.samples)
+    if column is None or column.name == display.name or not values:
+        return None
+    draw.said["alike"], value = draw.noun(column, False) or "", draw.rng.choice(values)
+    draw.said["v"] = str(value)
+    named = (Predicate(draw.table.name, display.name, "=", value),)
+    return Same(Item(draw.table.name, column.name), (named,))
 
 
 def refers(pattern: Pattern) -> bool:

@@ -29,7 +29,7 @@ from sqlrag_dspy.learn.phrases import (
     spell,
     value_of,
 )
-from sqlrag_dspy.learn.referring import OTHER, may_refer, name_other, refers
+from sqlrag_dspy.learn.referring import OTHER, may_refer, name_other, refers, share
 from sqlrag_dspy.learn.restrictions import a_word_of, lacking, may_lack, restrict
 from sqlrag_dspy.program.database import Database
 from sqlrag_dspy.program.sketching.skeleton import EACH, SHARES
@@ -69,7 +69,7 @@ def make(
     if not tables or not patterns:
         return out
     # what is missing has few phrasings, and far fewer questions of the labels to be learned from
-    often = [MISSING if pattern.without != "no" else 1 for pattern in patterns]
+    often = [MISSING if pattern.without in ("own", "other") else 1 for pattern in patterns]
     weights = [4 if table.text_columns else 1 for table in tables]
     people = {c.table: c.column for c in database.linker.values.columns if c.kind == "person"}
     for _ in range(count * 3):
@@ -206,10 +206,14 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
                 else restrict(draw, restrictions)
             )
             draw.said["filters"] += phrase
-    without = None
+    without, same = None, None
     if pattern.without == "other":
         without = lacking(draw, database.catalog, restrictions)
         if without is None:
+            return None
+    elif pattern.without == "same":
+        same = share(draw, database)
+        if same is None:
             return None
     elif pattern.without == "own":
         if not draw.filters:
@@ -252,6 +256,7 @@ def _fill(draw: Draw, pattern: Pattern, restrictions: Sequence[Pattern], databas
             offset=offset,
             each=each,
             beside=beside,
+            same=same,
             over={"groups": "count", "mean": "avg"}.get(pattern.show, ""),  # type: ignore[arg-type]
         ),
     )

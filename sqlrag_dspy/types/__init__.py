@@ -5,7 +5,7 @@ from sqlrag_dspy.types.found import Document, Hits, Passage, Search
 from sqlrag_dspy.types.policy import Declared, Policy, SessionValue, WriteCondition
 from sqlrag_dspy.types.question import ROUTES, Link, LinkKind, Links, Route
 from sqlrag_dspy.types.rows import CheckedSql, DigestReader, RowReader, Rows
-from sqlrag_dspy.types.sketch import Absence, Aggregate, Beside, Item, Part, Predicate, Sketch
+from sqlrag_dspy.types.sketch import Absence, Aggregate, Beside, Item, Part, Predicate, Same, Sketch
 from sqlrag_dspy.types.values import Key, Value
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Route",
     "RowReader",
     "Rows",
+    "Same",
     "Search",
     "SessionValue",
     "Sketch",

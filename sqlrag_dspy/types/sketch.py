@@ -63,6 +63,17 @@ class Absence:
 
 
 @dataclass(frozen=True)
+class Same:
+    """That a row has the same value of `item` as the rows which pass `filters`, and is none of those.
+
+    "Who else lives in the town of Ana": both are of the sketch's own table.
+    """
+
+    item: Item
+    filters: tuple[tuple[Predicate, ...], ...]
+
+
+@dataclass(frozen=True)
 class Beside:
     """Two parts of the rows, each satisfying its condition, whose aggregate `of` is set beside each other.
 
@@ -112,3 +123,4 @@ class Sketch:
     each: tuple[Item, ...] = ()
     over: Literal["", "count", "avg"] = ""
     beside: Beside | None = None
+    same: Same | None = None

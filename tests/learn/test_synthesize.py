@@ -197,6 +197,16 @@ def test_a_comparison_of_two_parts_is_said_and_meant(database, slots):
         assert database.run(database.check(written)).values
 
 
+def test_rows_like_one_that_is_named_are_asked_for(database):
+    pattern = Pattern(q="{table} in the same {alike} as {v}", lang="en", show="key", without="same")
+    found = made(database, pattern)
+    assert found
+    for m in found:
+        assert m.sketch.same.item.column == "article_category"
+        assert str(m.sketch.same.filters[0][0].value) in m.question
+        assert read(write(m.sketch, database.catalog), database.catalog) == m.sketch
+
+
 def test_rows_that_refer_to_others_are_asked_for_by_those(tmp_path):
     with sqlite3.connect(tmp_path / "staff.db") as connection:
         connection.execute(

@@ -3,7 +3,7 @@
 from sqlrag_dspy.program.sketching.referring import reference_of
 from sqlrag_dspy.program.sketching.skeleton import Skeleton, fill
 from sqlrag_dspy.program.sketching.slots import assemble
-from sqlrag_dspy.types import Catalog, Column, ForeignKey, Item, Link, Links, Predicate, Profile, Table
+from sqlrag_dspy.types import Catalog, Column, ForeignKey, Item, Link, Links, Predicate, Profile, Same, Table
 
 
 def text(name, distinct):
@@ -63,3 +63,17 @@ def test_a_restriction_of_the_other_row_implies_the_group():
     }
     roles = [{"via": 0.9, "ignore": 0.1}, {"filter": 0.9, "ignore": 0.1}]
     assert fill(skeleton, Links("q", (CHIEF, CLERK)), roles) is not None
+
+
+def test_rows_that_have_something_in_common_with_one():
+    job = Link("column", 0, 3, "job", "staff", "job", grain="text")
+    ada = ((Predicate("staff", "name", "=", "Ada"),),)
+    skeleton = Skeleton(without="same")
+    sketch = sketch_of(skeleton, ("alike", "whose"), job, ADA)
+    assert (sketch.same, sketch.filters) == (Same(Item("staff", "job"), ada), ())
+    sketch = sketch_of(skeleton, ("whose",), ADA)  # "the same boss as Ada": the row that both refer to
+    assert sketch.same == Same(Item("staff", "boss"), ada)
+    assert sketch_of(skeleton, ("whose",), ADA, table=staff()) is None
+    name = Link("column", 0, 4, "name", "staff", "name", grain="text")
+    assert sketch_of(skeleton, ("alike", "whose"), name, ADA) is None
+    assert fill(skeleton, Links("q", (job,)), [{"alike": 0.9, "ignore": 0.1}]) is None

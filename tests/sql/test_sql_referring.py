@@ -1,4 +1,4 @@
-"""Rows that refer to others of their table are read, written and told."""
+"""Rows that refer to others of their table, or share something with them, are read, written and told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sql_databases import integer, open_duckdb, open_sqlite, text
 
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql import check, explain, read, write
-from sqlrag_dspy.types import Catalog, ForeignKey, Item, Predicate, Sketch, Table
+from sqlrag_dspy.types import Catalog, ForeignKey, Item, Predicate, Same, Sketch, Table
 
 STAFF = Table(
     "staff",
@@ -41,6 +41,9 @@ READ = [
     f"SELECT m.name {ON} GROUP BY m.name ORDER BY COUNT(*) DESC, m.name LIMIT 1",
     "SELECT e.name FROM staff m JOIN staff e ON e.boss = m.id AND m.name = 'Bo'",
     "SELECT name FROM staff WHERE boss IN (SELECT id FROM staff WHERE job = 'head')",
+    "SELECT name FROM staff WHERE job = (SELECT job FROM staff WHERE name = 'Cy') AND name <> 'Cy'",
+    "SELECT COUNT(*) FROM staff WHERE name NOT LIKE 'c%' AND pay IN (SELECT pay FROM staff WHERE name LIKE 'c%')",
+    "SELECT name FROM staff WHERE boss = (SELECT boss FROM staff WHERE name = 'Cy') AND NOT (name = 'Cy')",
 ]
 BEYOND = [
     "SELECT a.name FROM staff a JOIN staff b ON a.job = b.job",
@@ -48,6 +51,9 @@ BEYOND = [
     "SELECT c.name FROM staff a JOIN staff b ON b.id = a.boss JOIN staff c ON c.id = b.boss",
     "SELECT name FROM staff WHERE boss IN (SELECT id FROM staff WHERE boss IN (SELECT id FROM staff WHERE pay > 1))",
     "SELECT name FROM staff WHERE boss IN (SELECT boss FROM staff WHERE pay > 1)",
+    "SELECT name FROM staff WHERE job = (SELECT job FROM staff WHERE name = 'Cy')",
+    "SELECT name FROM staff WHERE job = (SELECT job FROM staff WHERE name = 'Cy') AND name <> 'Di'",
+    "SELECT name FROM staff WHERE job = (SELECT name FROM staff WHERE name = 'Cy') AND name <> 'Cy'",
 ]
 
 
@@ -97,10 +103,20 @@ SHAPES = st.sampled_from(
 )
 
 
-@given(shape=SHAPES, filters=st.lists(FILTERS, max_size=2, unique=True))
+SHARED = st.sampled_from(
+    [
+        None,
+        None,
+        Same(Item("staff", "job"), ((Predicate("staff", "name", "=", "Cy"),),)),
+        Same(Item("staff", "boss"), ((Predicate("staff", "name", "in", ("Cy", "Ed")),),)),
+    ]
+)
+
+
+@given(shape=SHAPES, filters=st.lists(FILTERS, max_size=2, unique=True), same=SHARED)
 @settings(max_examples=60, deadline=None)
-def test_what_is_written_is_read_back(shape, filters, duck):
-    sketch = Sketch("staff", filters=tuple(filters), **shape)
+def test_what_is_written_is_read_back(shape, filters, same, duck):
+    sketch = Sketch("staff", filters=tuple(filters), same=same, **shape)
     written = write(sketch, CATALOG)
     assert read(written, CATALOG) == sketch
     duck.execute(check(written, CATALOG).text).fetchall()
@@ -115,3 +131,17 @@ def test_a_column_that_refers_to_no_other_row_is_refused():
 def test_whose_column_it_is_is_told():
     said = explain(f"SELECT m.name, COUNT(*) {ON} WHERE m.job = 'head' GROUP BY m.name", CATALOG)
     assert said == "counts staff by boss name where boss job is head"
+
+
+def test_what_rows_share_is_told():
+    said = explain(
+        "SELECT name FROM staff WHERE job = (SELECT job FROM staff WHERE name = 'Cy') AND name <> 'Cy'",
+        CATALOG,
+    )
+    assert said == "name of staff with the job of the one where name is Cy, without that"
+
+
+def test_rows_share_a_column_of_their_own():
+    other = Same(Item("staff", "job"), ((Predicate("teams", "name", "=", "Cy"),),))
+    with pytest.raises(SqlRejected):
+        write(Sketch("staff", (NAME,), same=other), CATALOG)

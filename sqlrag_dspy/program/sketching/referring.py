@@ -1,4 +1,4 @@
-"""Rows that refer to others of their table: whose row a value or a group is ("customers brought in by Ana").
+"""Rows that refer to others of their table, or are like them: whose row a value is ("customers brought in by Ana").
 
 Which links speak of the other row is learned; which column leads there is the schema's to say.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlrag_dspy.types import Catalog, Item, Link, Predicate, Table
+from sqlrag_dspy.program.sketching.restricting import predicates
+from sqlrag_dspy.types import Catalog, Item, Link, Predicate, Same, Table
 
 
 def reference_of(table: Table | None) -> str:
@@ -35,3 +36,14 @@ def of_other_rows(
     if not all(vias.values()):
         return None
     return tuple(tuple(replace(p, via=vias.get(p.table, "")) for p in group) for group in groups)
+
+
+def alike_to(item: Item | None, named: Sequence[Link], table: Table, catalog: Catalog) -> Same | None:
+    """What rows share with those that are named: the item, or else the row that they refer to; None where neither."""
+    via = reference_of(table)
+    item = item or (Item(table.name, via) if via else None)
+    groups = predicates([(link, "filter") for link in named], table, catalog, [])
+    homes = {p.table for group in groups for p in group} | ({item.table} if item is not None else set())
+    if item is None or not groups or homes != {table.name} or item.column in {g[0].column for g in groups}:
+        return None
+    return Same(item, groups)

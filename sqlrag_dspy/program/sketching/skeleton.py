@@ -16,14 +16,26 @@ from sqlrag_dspy.types import Link, Links, Part
 
 FIELDS = ("aggregate", "groups", "show", "order", "limit", "having", "distinct", "without")
 ROLES: dict[str, tuple[str, ...]] = {
-    "value": ("filter", "via", "share", "ignore"),
+    "value": ("filter", "via", "whose", "share", "ignore"),
     "date": ("filter", "share", "ignore"),
     "number": ("filter", "share", "limit", "having", "ignore"),
-    "column": ("select", "group", "each", "measure", "order", "null", "not null", "share null", "ignore"),
-    "part": ("group", "each", "select", "filter", "ignore"),
+    "column": (
+        "select",
+        "group",
+        "each",
+        "alike",
+        "measure",
+        "order",
+        "null",
+        "not null",
+        "share null",
+        "ignore",
+    ),
+    "part": ("group", "each", "alike", "select", "filter", "ignore"),
     "table": ("subject", "group", "each", "ignore"),
 }
-"""The roles that a link of each kind may take; "via" restricts the row of the same table that a row refers to."""
+"""The roles that a link of each kind may take; "via" restricts the row of the same table that a row refers to,
+"whose" the row with which others have what is "alike" in common."""
 
 
 def open_roles(link: Link) -> tuple[str, ...]:
@@ -73,7 +85,8 @@ class Skeleton:
     "more" and "less": that the first of two parts exceeds, or falls short of, the second."""
     distinct: str = "no"
     without: str = "no"
-    """Rows that nothing belongs to: "other" of another table, "own" of the same with the same value shown."""
+    """Rows that nothing belongs to: "other" of another table, "own" of the same with the same value shown; "same": rows
+    that have something in common with one that is named, without that one."""
 
     @property
     def beside(self) -> str:
@@ -123,6 +136,9 @@ def fill(
     if EACH.get(skeleton.limit, skeleton.limit) == "k":
         permitted.add("limit")
         needed["limit"] = (1, 1)
+    if skeleton.without == "same":
+        permitted |= {"alike", "whose"}
+        needed |= {"alike": (0, 1), "whose": (1, 9)}
     if skeleton.limit == "nth":
         permitted.add("nth")
         needed["nth"] = (1, 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlrag_dspy.program.sketching.homing import at_home, measured_in
 from sqlrag_dspy.program.sketching.pairs import beside_of, both_of
-from sqlrag_dspy.program.sketching.referring import of_other_rows, other_row
+from sqlrag_dspy.program.sketching.referring import alike_to, of_other_rows, other_row
 from sqlrag_dspy.program.sketching.restricting import comparisons, inside_of, predicates
 from sqlrag_dspy.program.sketching.skeleton import (
     AGGREGATES,
@@ -81,6 +81,12 @@ def assemble(
         table, catalog, assumptions,
     )  # fmt: skip
 
+    same = None
+    if skeleton.without == "same":
+        shared = [_group(link, table, catalog) for link in by_role.get("alike", [])]
+        same = alike_to(shared[0] if shared else None, by_role.get("whose", []), table, catalog)
+        if same is None:
+            return None, assumptions
     groups = [_group(link, table, catalog) for link in by_role.get("group", [])]
     if int(skeleton.groups) == len(groups) + 1 and by_role.get("via") and (other := other_row(table)):
         groups.insert(0, other)
@@ -243,6 +249,7 @@ def assemble(
             offset=offset,
             each=each,
             beside=beside,
+            same=same,
             over={"groups": "count", "mean": "avg"}.get(skeleton.show, ""),  # type: ignore[arg-type]
         ),
         assumptions,
@@ -263,6 +270,8 @@ def _root(
 
     A question that groups by a table's rows ("customers with two orders or more") speaks of another's.
     """
+    if by_role.get("whose"):
+        return catalog.table(by_role["whose"][0].table or "")
     if by_role.get("subject"):
         table = catalog.table(by_role["subject"][0].table or "") or table
     groups = [*by_role.get("group", ()), *by_role.get("each", ())]

@@ -263,3 +263,9 @@ def is_day(value: str) -> bool:
     except ValueError:
         return False
     return len(value) == 10
+
+
+def stored(node: exp.Expr) -> exp.Expr:
+    """The column inside TRY_STRPTIME(column, …), which `check` and `write` put around text dates."""
+    node = bare(node)
+    return bare(node.expressions[0]) if function_name(node) == "try_strptime" else node

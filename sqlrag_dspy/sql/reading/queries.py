@@ -19,7 +19,7 @@ from sqlrag_dspy.sql.reading.absences import absence_of
 from sqlrag_dspy.sql.reading.beside import bounded_by, difference_of, is_either, parted, told_of
 from sqlrag_dspy.sql.reading.both import both_of
 from sqlrag_dspy.sql.reading.conditions import Beyond, Groups, groups_of, value_of
-from sqlrag_dspy.sql.reading.date_parts import dated
+from sqlrag_dspy.sql.reading.date_parts import dated, stored
 from sqlrag_dspy.sql.reading.extents import range_of
 from sqlrag_dspy.sql.reading.firsts import (
     Extreme,
@@ -34,6 +34,7 @@ from sqlrag_dspy.sql.reading.joining import check_joins
 from sqlrag_dspy.sql.reading.nested import flattened, is_own_limit
 from sqlrag_dspy.sql.reading.referring import referred_groups, without_other_rows
 from sqlrag_dspy.sql.reading.shares import Share, share_of
+from sqlrag_dspy.sql.reading.sharing import same_of
 from sqlrag_dspy.sql.scopes import conjuncts
 from sqlrag_dspy.types import Aggregate, Beside, Catalog, Column, Item, Sketch, Value
 
@@ -87,6 +88,7 @@ class _Reader:
         where = self.tree.args.get("where")
         terms = [*conditions, *(conjuncts(where.this) if where is not None else ())]
         without = absence_of(terms, self.catalog, self.joins, self._subquery)
+        same = same_of(terms, self.joins, self._subquery)
         plain, extreme = self._split(terms)
         filters: Groups = []
         for term in plain:
@@ -115,6 +117,7 @@ class _Reader:
             offset=self._rows("offset") or 0,
             over=self.over,
             beside=beside,
+            same=same,
             each=tuple(self._plain(self._output(node)) for node in ranking.each) if ranking else (),
         )
         if extreme is not None:
@@ -223,7 +226,7 @@ class _Reader:
         name = function_name(node)
         if name == "any_value" and len(node.expressions) == 1:
             return self._item(node.expressions[0])
-        if name in ("arg_min", "arg_max") and _stored(node.expressions[1]) == node.expressions[0]:
+        if name in ("arg_min", "arg_max") and stored(node.expressions[1]) == node.expressions[0]:
             return replace(self._plain(node.expressions[0]), aggregate=_named(name[4:]))
         aggregate = name if name in ("min", "max") else ""
         if isinstance(node, exp.Sum | exp.Avg):
@@ -241,7 +244,7 @@ class _Reader:
                 return replace(plain, aggregate=_named(aggregate))
             if aggregate in ("sum", "avg") and (plain.part or not column.is_number):
                 raise Beyond("a sum of what is no number")
-            refuse_text_order(column.is_date and not plain.part and _stored(inner) is bare(inner), column)
+            refuse_text_order(column.is_date and not plain.part and stored(inner) is bare(inner), column)
             return replace(plain, aggregate=_named(aggregate))
         return self._plain(node)
 
@@ -260,7 +263,7 @@ class _Reader:
         return replace(plain, aggregate="count_distinct" if is_distinct else "count")
 
     def _plain(self, node: exp.Expr) -> Item:
-        node = _stored(node)
+        node = stored(node)
         found = field_of(node)
         if found is not None and found.table is not None and found.column is not None:
             return Item(found.table.name, found.column.name, via=found.via)
@@ -387,12 +390,6 @@ class _Reader:
 
 
 # --- pieces without a reader ------------------------------------------------------------------------
-
-
-def _stored(node: exp.Expr) -> exp.Expr:
-    """The column inside TRY_STRPTIME(column, …), which `check` and `write` put around text dates."""
-    node = bare(node)
-    return bare(node.expressions[0]) if function_name(node) == "try_strptime" else node
 
 
 def _named(aggregate: str) -> Aggregate:

@@ -65,6 +65,9 @@ class _Sentence:
             said += f" {'among those ' if is_part else ''}where {self._groups(sketch.filters)}"
         if sketch.without is not None:
             said += self._without(sketch.without)
+        if sketch.same is not None:
+            those = groups_text(sketch.same.filters, sketch.table, self.catalog)
+            said += f" with the {self._item(sketch.same.item)} of the one where {those}, without that"
         if sketch.having:
             conditions = [
                 f"{self._item(item)} {_COMPARED.get(op, op)} {value_text(value)}"

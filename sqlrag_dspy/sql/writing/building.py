@@ -73,6 +73,7 @@ class Writer(Conditions):
         if self.hops or others:
             query.set("joins", [*(self._on(hop) for hop in self.hops), *others])
         extra = [self._absent(sketch.without)] if sketch.without is not None else []
+        extra += self._shared(sketch.same) if sketch.same is not None else []
         beside = sketch.beside
         if beside is not None and sketch.group and beside.how not in ("more", "less"):
             extra.append(either(*self._parts(beside)))

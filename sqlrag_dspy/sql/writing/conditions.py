@@ -9,9 +9,17 @@ from sqlglot import exp
 from sqlrag_dspy.errors import SqlRejected
 from sqlrag_dspy.sql.checking.grammar import literal
 from sqlrag_dspy.sql.joins import Hop, connect
-from sqlrag_dspy.sql.writing.predicates import Qualify, all_of, any_of, find_column, find_table, predicate
+from sqlrag_dspy.sql.writing.predicates import (
+    Qualify,
+    all_of,
+    any_of,
+    find_column,
+    find_table,
+    plain_item,
+    predicate,
+)
 from sqlrag_dspy.sql.writing.referring import referring, source
-from sqlrag_dspy.types import Absence, Catalog, Predicate
+from sqlrag_dspy.types import Absence, Catalog, Predicate, Same
 
 Filters = Sequence[Sequence[Predicate]]
 
@@ -121,6 +129,27 @@ class Conditions:
         query.set("expressions", [literal(1)])
         query.set("where", exp.Where(this=all_of([*links, *terms])))
         return exp.Exists(this=query)
+
+    def _shared(self, same: Same) -> list[exp.Expr]:
+        """Rows with a value that certain rows of the table have, without those."""
+        table = find_table(self.catalog, same.item.table)
+        known = {p.table for group in same.filters for p in group}
+        if table.name != self.root.name or known != {table.name} or same.item.aggregate:
+            raise SqlRejected(f"what rows of {self.root.name} share is said of them and of their own columns")
+
+        def inner(_: str, each: str) -> exp.Column:
+            return exp.Column(this=exp.to_identifier(each, quoted=True))
+
+        wanted = all_of([any_of([self._near(each, inner) for each in group]) for group in same.filters])
+        query = exp.Select(
+            expressions=[plain_item(same.item, table, inner)],
+            from_=exp.From(this=source(table.name)),
+            where=exp.Where(this=wanted),
+        )
+        outer = plain_item(same.item, table, self._column)
+        those = all_of([any_of([self._near(each, self._column) for each in group]) for group in same.filters])
+        alike = exp.In(this=outer, query=exp.Subquery(this=query))
+        return [alike, exp.Not(this=exp.Paren(this=those))]
 
     def _absent(self, absence: Absence) -> exp.Expr:
         """Rows that no such row of a table belongs to. Keys that are NULL belong to nothing, so they are no answer."""
