@@ -22,6 +22,7 @@ from sqlrag_dspy.source.profile import measure
 from sqlrag_dspy.source.reading import Reading
 from sqlrag_dspy.source.references import infer
 from sqlrag_dspy.source.restricting import restrict, settings_for
+from sqlrag_dspy.source.shown_twice import without_copies
 from sqlrag_dspy.types import (
     Catalog,
     Column,
@@ -116,7 +117,8 @@ def build(
         warnings += notes
     engine.prepare = tuple(reading.view() for reading in readings)
     engine.views = tuple(reading.table for reading in readings)
-    tables = infer(engine, tables, readings)
+    asked = {name for name, own in by_name.items() if own.text is not None}
+    tables = infer(engine, without_copies(engine, tables, asked), readings)
     if not tables:
         reason = f" ({broken[0][0]}: {broken[0][1]})" if broken else ""
         raise SourceError(f"{engine.place.path} has no table that can be read{reason}; name another database")

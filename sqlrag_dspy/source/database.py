@@ -30,7 +30,7 @@ from sqlrag_dspy.types import Catalog, CheckedSql, Key, Policy, Rows, Value, Wri
 if TYPE_CHECKING:
     from sqlrag_dspy.settings import Limits, TableSettings
 
-CACHE_FORMAT = 7
+CACHE_FORMAT = 8
 """Raised when profiles or views change meaning, so that older cache files are not used."""
 
 SETTLED = 2.0

@@ -94,6 +94,23 @@ def test_a_view_gives_the_rows_that_sqlite_gives(make, run):
     assert run(source, 'SELECT * FROM "count of all"') == [(5,)]
 
 
+def test_a_view_is_searched_only_for_texts_that_no_table_holds(make):
+    script = """CREATE TABLE note (id INTEGER PRIMARY KEY, about TEXT, body TEXT);
+        CREATE TABLE letter (id INTEGER PRIMARY KEY, body TEXT);
+        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO note SELECT i, 'boat', 'The pump of boat ' || i || ' was mended by ' || i || ' hands today.' FROM n;
+        INSERT INTO letter SELECT id, 'Dear all, we found that ' || lower(body) FROM note;
+        CREATE VIEW recent AS SELECT id AS number, body AS words FROM note WHERE id > 5;
+        CREATE VIEW everything AS SELECT id, body FROM note UNION ALL SELECT id + 100, body FROM letter;
+        CREATE VIEW joined AS SELECT id, about || ': ' || body AS told FROM note;"""
+    searched = {table.name: table.text_columns for table in make(script).catalog.tables}
+    assert searched == {
+        "note": ("body",), "letter": ("body",), "recent": (), "everything": (), "joined": ("told",),
+    }  # fmt: skip
+    asked = make("SELECT 1", tables={"recent": TableSettings(text=["words"])}).catalog
+    assert asked.table("recent").text_columns == ("words",)
+
+
 def test_numbers_in_date_columns_read_as_iso_dates(make, run):
     source = make(
         """CREATE TABLE event (id INTEGER PRIMARY KEY, day DATE, happened TIMESTAMP, body TEXT);
