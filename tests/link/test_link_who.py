@@ -24,6 +24,7 @@ def linker() -> Linker:
         CREATE TABLE orders (
             id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id),
             employee_id INTEGER REFERENCES employees (id), ordered TEXT, val_eur INTEGER, refund_amount INTEGER);
+        CREATE TABLE lines (order_id INTEGER REFERENCES orders (id), line_no INTEGER, PRIMARY KEY (order_id, line_no));
         CREATE TABLE reviews (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), csat INTEGER);
         """
     )
@@ -38,6 +39,7 @@ def linker() -> Linker:
             "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)",
             (n, n, n, f"2023-0{n % 9 + 1}-05", 100 + n, n or None),
         )
+        connection.executemany("INSERT INTO lines VALUES (?, ?)", [(n, 1), (n, 2)])
         connection.execute("INSERT INTO reviews VALUES (?, ?, ?)", (n, n, n % 5 + 1))
     for table in ("customers", "employees"):
         connection.execute(f"UPDATE {table} SET name = rtrim(name, ' 0123456789')")
@@ -111,3 +113,8 @@ def test_total_beside_an_amount_names_no_column(linker: Linker) -> None:
 def test_a_key_that_is_a_number_is_no_amount(linker: Linker) -> None:
     question = "average value of orders per manager"
     assert [k.grain for k in linker.link(question).chosen if k.column == "manager_id"] == ["text"]
+
+
+def test_more_than_so_many_lines_are_counted_and_not_numbered(linker: Linker) -> None:
+    (number,) = [k for k in linker.link("orders with more than 3 lines").chosen if k.kind == "number"]
+    assert (number.op, number.value, number.column) == (">", 3, None)

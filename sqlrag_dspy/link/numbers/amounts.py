@@ -217,8 +217,10 @@ def _times(value: int | float, times: float) -> int | float:
 
 
 def _is_identifier(table: Table, column: Column) -> bool:
-    """Keys to other tables and columns called id: nobody compares them with a number of things."""
-    return "id" in name_words(column.name) or any(column.name in k.columns for k in table.foreign_keys)
+    """Keys to other tables, ids and numbers within a key: nobody compares them with a number of things."""
+    words = name_words(column.name)
+    is_numbered = column.name in table.key and "number" in words
+    return "id" in words or is_numbered or any(column.name in k.columns for k in table.foreign_keys)
 
 
 def _is_currency(span: NamedSpan) -> bool:
