@@ -140,6 +140,75 @@ def test_a_sync_keeps_the_clusters_valid(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM meta WHERE name LIKE 'clusters %'").fetchone() == (1,)
 
 
+def unturned(dimensions: int, _: int) -> object:
+    """In place of a rotation, one that turns nothing."""
+    import faiss
+
+    found = faiss.LinearTransform(dimensions, dimensions)
+    faiss.copy_array_to_vector(np.eye(dimensions, dtype=np.float32).ravel(), found.A)
+    found.is_trained = True
+    found.set_is_orthonormal()
+    found.init = lambda seed: None  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.mark.usefixtures("large")
+def test_an_index_of_an_earlier_version_is_searched_and_then_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import faiss
+
+    points = Points(6_000)
+    reader = notes(*rows(points, range(5_000)))  # type: ignore[arg-type]
+    with monkeypatch.context() as before:
+        before.setattr(faiss, "RandomRotationMatrix", unturned)
+        brought_up(tmp_path, reader, points).close()
+    file = next(tmp_path.glob("*.ivf"))
+    held = faiss.read_index(str(file))
+    faiss.write_index(faiss.downcast_index(held.index), str(file))
+    for count in (5_000, 5_300):
+        reader.tables["notes"][:] = rows(points, range(count))  # type: ignore[assignment]
+        index = brought_up(tmp_path, reader, points)
+        share, found = recall(index, reader, points)
+        assert share >= 0.99
+        assert not any(hits.search.exact for hits in found)
+        index.close()
+        turned = isinstance(faiss.read_index(str(next(tmp_path.glob("*.ivf")))), faiss.IndexPreTransform)
+        assert turned == (count > 5_000)
+
+
+def test_codes_lose_less_of_turned_vectors_that_differ_in_few_directions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each topic in another one; questions are about as far from every vector of the topics searched."""
+    import faiss
+
+    from sqlrag_dspy.index.approximate.clusters import cluster
+
+    chance = np.random.default_rng(1)
+    dimensions, count, topics, nearest = 64, 10_000, 100, 10
+    topic = np.sort(chance.integers(0, topics, count))
+    vectors = 0.02 * chance.normal(size=(count, dimensions))
+    vectors[np.arange(count), chance.integers(0, dimensions, topics)[topic]] *= 50
+    vectors += chance.normal(size=(topics, dimensions))[topic] / dimensions**0.5
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    matrix = np.ascontiguousarray(vectors, dtype=np.float32)
+    allowed = topic < topics // 4
+    ids = np.flatnonzero(allowed)
+    asked = chance.normal(size=(50, 1, dimensions)).astype(np.float32)
+
+    def found() -> float:
+        clusters = cluster(matrix)
+        every = np.arange(len(clusters.centres))
+        near = [ids[np.argsort(-(matrix[ids] @ query[0]))[:nearest]] for query in asked]
+        coded = [clusters.search(query, every, 5 * nearest, allowed) for query in asked]
+        return float(np.mean([np.isin(*pair).mean() for pair in zip(near, coded)]))
+
+    turned = found()
+    monkeypatch.setattr(faiss, "RandomRotationMatrix", unturned)
+    assert turned > found() + 0.04
+
+
 @pytest.mark.usefixtures("large")
 def test_without_clusters_every_search_is_exact(tmp_path: Path) -> None:
     points = Points(2_000)

@@ -1,9 +1,10 @@
 """Vectors in clusters with short codes, for approximate search inside the chunks that are allowed.
 
 A FAISS inverted file: every vector belongs to the cluster of its nearest centre and has a code of two bits a
-dimension, a sixteenth of its size. A search looks at the codes of allowed chunks in the nearest clusters
-that hold any, and compares the best of them by their true vectors. Leaves out: how much to look at (`tuning`),
-when it pays (`dense`), and dead chunks, which are never among the allowed.
+dimension, a sixteenth of its size. Codes are of vectors turned at random, so that what a code loses is spread over
+all directions alike: of vectors as they are, it would be most where they differ most. A search looks at the codes
+of allowed chunks in the nearest clusters that hold any, and compares the best of them by their true vectors. Leaves
+out: how much to look at (`tuning`), when it pays (`dense`), and dead chunks, which are never among the allowed.
 """
 
 from __future__ import annotations
@@ -60,9 +61,16 @@ class Setting:
 class Clusters:
     """An open inverted file of one vector file; chunk i is vector i."""
 
-    def __init__(self, index: faiss.IndexIVFPQFastScan, made_from: object = None) -> None:
+    def __init__(
+        self,
+        index: faiss.IndexIVFPQFastScan,
+        rotation: faiss.LinearTransform | None,
+        keeps: object = None,
+    ) -> None:
         self.index = index
-        self._made_from = made_from  # whose centres it uses
+        self.rotation = rotation
+        """How vectors are turned before they are coded; None: not, as in an index of an earlier version."""
+        self._keeps = keeps  # what it is a part of, or whose centres it uses
         self.dimensions: int = index.d
         self.count: int = index.ntotal
 
@@ -72,9 +80,9 @@ class Clusters:
 
     @cached_property
     def centres(self) -> Vectors:
-        """Shape (clusters, dimensions)."""
+        """Of vectors as they are, not turned; shape (clusters, dimensions)."""
         found: Vectors = self.index.quantizer.reconstruct_n(0, self.index.nlist)
-        return found
+        return found if self.rotation is None else self.rotation.reverse_transform(found)
 
     @cached_property
     def begins(self) -> Ids:
@@ -110,6 +118,8 @@ class Clusters:
         import faiss
 
         query = np.ascontiguousarray(query, dtype=np.float32)
+        if self.rotation is not None:
+            query = self.rotation.apply(query)
         lists = np.ascontiguousarray(clusters, dtype=np.int64)
         ignored = np.zeros(len(lists), dtype=np.float32)
         scores, ids = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int64)
@@ -142,18 +152,21 @@ def cluster(matrix: Vectors) -> Clusters:
     number = max(1, int(2 * count**0.5))
     chance = np.random.default_rng(_SEED)
     sample = np.sort(chance.choice(count, min(count, _TRAINING * number), replace=False))
+    rotation = faiss.RandomRotationMatrix(dimensions, dimensions)
+    rotation.init(_SEED)
+    turned = rotation.apply(np.ascontiguousarray(matrix[sample]))
     means = faiss.Kmeans(
         dimensions, number, niter=_ROUNDS, spherical=True, seed=_SEED, min_points_per_centroid=1
     )
-    means.train(np.ascontiguousarray(matrix[sample]))
+    means.train(turned)
     quantizer = faiss.IndexFlatIP(dimensions)
     quantizer.add(means.centroids)
     # Two dimensions a code where they pair up: coarser codes lose neighbours that no re-ranking brings back.
     parts = dimensions // 2 if dimensions % 2 == 0 else dimensions
     index = faiss.IndexIVFPQ(quantizer, dimensions, number, parts, 4, faiss.METRIC_INNER_PRODUCT)
     index.by_residual = False
-    index.train(np.ascontiguousarray(matrix[sample[:: max(1, len(sample) // _CODE_TRAINING)]]))
-    return _fill(index, matrix, np.full(count, -1))
+    index.train(np.ascontiguousarray(turned[:: max(1, len(sample) // _CODE_TRAINING)]))
+    return _fill(index, rotation, matrix, np.full(count, -1))
 
 
 def extend(old: Clusters, matrix: Vectors, kept: Ids) -> Clusters:
@@ -168,15 +181,19 @@ def extend(old: Clusters, matrix: Vectors, kept: Ids) -> Clusters:
     index.by_residual = False
     index.pq = old.index.pq
     index.is_trained = True
-    return _fill(index, matrix, known)
+    return _fill(index, old.rotation, matrix, known)
 
 
-def _fill(index: faiss.IndexIVFPQ, matrix: Vectors, known: Ids) -> Clusters:
+def _fill(
+    index: faiss.IndexIVFPQ, rotation: faiss.LinearTransform | None, matrix: Vectors, known: Ids
+) -> Clusters:
     """Adds the vectors; `known`: the cluster of each, -1 where it is to be found."""
     import faiss
 
     for begin in range(0, len(matrix), _BLOCK):
         block = np.ascontiguousarray(matrix[begin : begin + _BLOCK])
+        if rotation is not None:
+            block = rotation.apply(block)
         clusters = np.ascontiguousarray(known[begin : begin + _BLOCK], dtype=np.int64)
         new = np.flatnonzero(clusters < 0)
         if len(new):
@@ -186,7 +203,7 @@ def _fill(index: faiss.IndexIVFPQ, matrix: Vectors, known: Ids) -> Clusters:
         ids = np.arange(begin, begin + len(block), dtype=np.int64)
         pointer = faiss.swig_ptr
         index.add_core(len(block), pointer(block), pointer(ids), pointer(clusters))
-    return Clusters(faiss.IndexIVFPQFastScan(index), index)
+    return Clusters(faiss.IndexIVFPQFastScan(index), rotation, index)
 
 
 # --- keeping them -----------------------------------------------------------------------------------
@@ -199,7 +216,10 @@ def file_of(vectors: Path) -> Path:
 
 def write(connection: sqlite3.Connection, path: Path, clusters: Clusters, setting: Setting) -> None:
     """Writes the inverted file of the vector file `path`, and notes its setting."""
-    store.write_file(file_of(path), clusters.index)
+    import faiss
+
+    index, rotation = clusters.index, clusters.rotation
+    store.write_file(file_of(path), index if rotation is None else faiss.IndexPreTransform(rotation, index))
     store.set_meta(connection, f"clusters {path.name}", asdict(setting))
 
 
@@ -221,7 +241,10 @@ def read(connection: sqlite3.Connection, path: Path) -> tuple[Clusters, Setting]
         raise IndexUnusable(f"{file} cannot be read (cut short); run 'sqlrag index --rebuild'") from error
     shares = tuple((float(at), float(look), int(depth)) for at, look, depth in noted.pop("shares"))
     setting = Setting(shares=shares, mean=tuple(noted.pop("mean")), **noted)
-    return Clusters(index), setting  # type: ignore[arg-type]
+    if not isinstance(index, faiss.IndexPreTransform):
+        return Clusters(index, None), setting  # type: ignore[arg-type]
+    rotation = faiss.downcast_VectorTransform(index.chain.at(0))  # type: ignore[attr-defined]
+    return Clusters(faiss.downcast_index(index.index), rotation, index), setting  # type: ignore[arg-type]
 
 
 def forget(connection: sqlite3.Connection, vectors: str) -> None:

@@ -48,7 +48,8 @@ def keep(
         return
     index = store.read_vectors(path, count)
     matrix = store.matrix(index)
-    if old and known and known[1].trained_on / _GROWN <= count <= known[1].trained_on * _GROWN:
+    is_kept = known is not None and known[0].rotation is not None  # else it is of an earlier version
+    if old and known and is_kept and known[1].trained_on / _GROWN <= count <= known[1].trained_on * _GROWN:
         made = clusters.extend(known[0], matrix, old[1])
         setting = known[1]
         if abs(count - setting.measured_on) + (count - len(old[1])) <= _ADDED * count:
