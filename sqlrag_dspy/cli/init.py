@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, screen: Screen) -> int:
         finally:
             source.close()
     url = relative(args.url, path)
-    text = toml(url, catalog, chosen) + policy
+    text = toml(url, catalog, chosen, store=store_beside(path)) + policy
     kept = set_aside(path, text)
     write(path, text)
     warnings = list(cautions(catalog))
@@ -180,6 +180,12 @@ def relative(url: str, settings_file: Path) -> str:
     if file.is_absolute() and file.resolve().is_relative_to(here):
         return prefix + str(file.resolve().relative_to(here))
     return url
+
+
+def store_beside(settings_file: Path) -> str | None:
+    """Where the index of settings kept elsewhere lies: beside them, or two such would share this folder's."""
+    folder = settings_file.resolve().parent
+    return None if folder == Path.cwd().resolve() else str(folder / ".sqlrag")
 
 
 def write(path: Path, text: str) -> None:

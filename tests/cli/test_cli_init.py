@@ -153,6 +153,7 @@ def test_the_source_is_relative_below_the_working_folder(sqlrag, stories):
     told = sqlrag("init", "sqlite:///stories.db", "--config", "other/sqlrag.toml", "--json").json
     assert told["source"] == f"sqlite:///{stories / 'stories.db'}"
     assert sqlrag("sql", "SELECT 1 AS x", "--config", "other/sqlrag.toml").code == 0
+    assert settings.load(stories / "other" / "sqlrag.toml").store == str(stories / "other" / ".sqlrag")
 
 
 def test_a_bare_path_is_enough(sqlrag, stories):
