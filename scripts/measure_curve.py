@@ -93,15 +93,17 @@ def main() -> None:
 def predict(cases: Sequence[Case], dense: Any, train: list[int], test: list[int]) -> list[str]:
     """Routes of the test cases by a router fitted on the train cases, as `FitRouter` fits its stages."""
     vocabulary, counted = vocabulary_for([cases[n] for n in train], [cases[n] for n in (*train, *test)])
-    blocks = [None if dense is None else dense[part] for part in (train, test)]
-    head = logistic(
-        matrix(vocabulary, counted[: len(train)], blocks[0]),
-        [cases[n].example.route for n in train],
-        FitRouter().strength if dense is None else FitRouter().full_strength,
-        [cases[n].weight for n in train],
-        seed=0,
+    weights = np.array([cases[n].weight for n in train])
+    routes = [cases[n].example.route for n in train]
+    head, block = (
+        (logistic(matrix(vocabulary, counted[: len(train)]), routes, FitRouter().strength, weights), None)
+        if dense is None
+        else (
+            FitRouter().stages(vocabulary, counted[: len(train)], dense[train], routes, weights)["full"],
+            dense[test],
+        )
     )
-    scores = scores_of(head, matrix(vocabulary, counted[len(train) :], blocks[1]))
+    scores = scores_of(head, matrix(vocabulary, counted[len(train) :], block))
     return [head.classes[place] for place in scores.argmax(axis=1)]
 
 

@@ -30,12 +30,15 @@ from sqlrag_dspy.learn.linear import (
 )
 from sqlrag_dspy.program import SqlRag
 from sqlrag_dspy.program.demonstrations import Demonstration
-from sqlrag_dspy.program.features import Head, Vocabulary, terms
+from sqlrag_dspy.program.features import Head, Vocabulary, halved, terms
 
 REASON_TERMS = 2000
 """Terms that tell the reason of a decline; of the router's many, the others are not seen in declines."""
 
 
+QUICK_SHARE = 0.2
+"""How much the quick stage's scores count in the full one: more is right by it, held out from train, on databases
+that the router was fitted on, and no less on others."""
 MADE_WEIGHT = 0.15
 """How much a made question counts: its patterns are few, and its topics are no questions of people."""
 
@@ -73,19 +76,15 @@ class FitRouter(Teleprompter):
         vocabulary, counted = vocabulary_for(fitted)
         scale = scale_of(cases)
         sparse = matrix(vocabulary, counted)
-        joined = matrix(vocabulary, counted, dense_of(fitted, scale))
         weights = np.array([case.weight for case in fitted])
+        stages = self.stages(vocabulary, counted, dense_of(fitted, scale), routes, weights)
         router = student.router
         router.vocabulary, router.scale, router.seed = vocabulary, scale, self.seed
         labelled = routes[: len(cases)]
         names = sorted(set(routes))
         order = [names.index(route) for route in labelled]
         held = self.held_out(cases, made)
-        for name, features, strength in (
-            ("quick", sparse, self.strength),
-            ("full", joined, self.full_strength),
-        ):
-            head = logistic(features, routes, strength, weights, seed=self.seed)
+        for name, head in stages.items():
             head.temperature = temperature(held[name], order)
             setattr(router, name, head)
         router.gate = self._gate(router.quick, held, order)
@@ -116,16 +115,32 @@ class FitRouter(Teleprompter):
                 continue
             train = [*seen, *range(len(cases), len(fitted))]
             vocabulary, counted = vocabulary_for([fitted[n] for n in train], fitted)
-            for name, block, strength in (
-                ("quick", None, self.strength),
-                ("full", dense, self.full_strength),
-            ):
-                features = matrix(vocabulary, counted, block)
-                weights = [fitted[n].weight for n in train]
-                head = logistic(features[train], [routes[n] for n in train], strength, weights, self.seed)
+            weights = np.array([fitted[n].weight for n in train])
+            stages = self.stages(
+                vocabulary, [counted[n] for n in train], dense[train], [routes[n] for n in train], weights
+            )
+            for name, head in stages.items():
+                block = dense[test] if name == "full" else None
                 columns = [names.index(c) for c in head.classes]
-                out[name][np.ix_(np.array(test), np.array(columns))] = scores_of(head, features[test])
+                scores = scores_of(head, matrix(vocabulary, [counted[n] for n in test], block))
+                out[name][np.ix_(np.array(test), np.array(columns))] = scores
         return out
+
+    def stages(
+        self,
+        vocabulary: Vocabulary,
+        counted: Sequence[Counter[str]],
+        dense: NDArray[Any],
+        routes: Sequence[str],
+        weights: NDArray[Any],
+    ) -> dict[str, Head]:
+        """Both stages: "quick" over the counted terms alone, "full" with the dense block and a share of the quick
+        one's scores."""
+        sparse = matrix(vocabulary, counted)
+        quick = logistic(sparse, routes, self.strength, weights, self.seed)
+        joined = matrix(vocabulary, counted, dense)
+        full = logistic(joined, routes, self.full_strength, weights, self.seed)
+        return {"quick": quick, "full": blended(full, quick, QUICK_SHARE)}
 
     def _gate(self, quick: Head, held: dict[str, NDArray[np.float64]], right: Sequence[int]) -> float:
         """The lowest quick-stage confidence at which held-out accuracy loses nothing to the full stage."""
@@ -137,6 +152,16 @@ class FitRouter(Teleprompter):
         ]
         top = max(score for score, _ in choices)
         return float(-max(negative for score, negative in choices if score >= top - 0.002))
+
+
+def blended(full: Head, quick: Head, share: float) -> Head:
+    """The head whose scores are those of `full` with a share of those of `quick`, which reads its first columns.
+
+    Both are linear, so it is as quick as `full` alone. They must have the same classes.
+    """
+    weights = (1 - share) * full.weights
+    weights[:, : quick.weights.shape[1]] += share * quick.weights
+    return Head(full.classes, halved(weights), (1 - share) * full.bias + share * quick.bias)
 
 
 def vocabulary_for(

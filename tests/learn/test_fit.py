@@ -6,12 +6,14 @@ import json
 from dataclasses import asdict
 
 import dspy
+import numpy as np
 import pytest
 from dspy.teleprompt import Teleprompter
 
 from sqlrag_dspy import learn
 from sqlrag_dspy.errors import LabelError, ProgramError
-from sqlrag_dspy.learn.fit import lowest
+from sqlrag_dspy.learn.fit import blended, lowest
+from sqlrag_dspy.learn.linear import logistic, scores_of
 
 LEARNED = ("router", "sketcher", "thresholds", "demonstrations")
 COUNT = "how many travel articles are there"
@@ -155,3 +157,14 @@ def test_the_threshold_bounds_what_is_wrong_of_all_and_of_what_is_answered():
     assert lowest(trusted, 0.05, len(trusted), 0.9) == pytest.approx(0.61)
     assert lowest(trusted, 0.05, len(trusted)) == pytest.approx(0.21)
     assert lowest(trusted, 0.05, len(trusted), 0.95) == pytest.approx(0.81)
+
+
+def test_a_blended_head_gives_each_its_share_of_the_scores():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 5)).astype(np.float32)
+    classes = ["sql" if row[0] > 0 else "vector" if row[1] > 0 else "decline" for row in features]
+    quick, full = logistic(features[:, :3], classes, 8.0), logistic(features, classes, 2.0)
+    found = scores_of(blended(full, quick, 0.2), features)
+    wanted = 0.8 * scores_of(full, features) + 0.2 * scores_of(quick, features[:, :3])
+    assert np.allclose(found, wanted, atol=0.01)
+    assert np.array_equal(scores_of(blended(full, quick, 0.0), features), scores_of(full, features))
