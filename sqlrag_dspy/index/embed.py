@@ -32,9 +32,18 @@ KNOWN = "wordllama, use-multilingual, fastembed:MODEL, gemini:MODEL or litellm:M
 class Embedder:
     """Turns texts into unit vectors; the model behind it loads at the first call."""
 
-    def __init__(self, name: str, load: Callable[[], EmbedFunction], *, is_multilingual: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], EmbedFunction],
+        *,
+        is_multilingual: bool,
+        reads_words: bool = False,
+    ) -> None:
+        """`reads_words`: whether single words that mean alike get vectors alike, at little cost."""
         self.name = name
         self.is_multilingual = is_multilingual
+        self.reads_words = reads_words
         self._load = load
         self._function: EmbedFunction | None = None
 
@@ -65,11 +74,16 @@ def find_embedder(name: str, functions: Mapping[str, EmbedFunction] | None = Non
     kind, _, model = name.partition(":")
     if functions and name in functions:
         function = functions[name]
-        return Embedder(name, lambda: function, is_multilingual=_speaks_many(kind, model))
+        return Embedder(
+            name,
+            lambda: function,
+            is_multilingual=_speaks_many(kind, model),
+            reads_words=name == "use-multilingual",
+        )
     if name == "wordllama":
         return Embedder(name, _load_wordllama, is_multilingual=False)
     if name == "use-multilingual":
-        return Embedder(name, _load_use, is_multilingual=True)
+        return Embedder(name, _load_use, is_multilingual=True, reads_words=True)
     if kind == "fastembed" and model:
         if find_spec("fastembed") is None:
             raise IndexUnusable(f"embedder {name} needs the package fastembed; pip install fastembed")

@@ -28,6 +28,8 @@ LEADING_SHARE = 0.005
 less than two hundred give none."""
 FEEDBACK = 0.5
 """Weight of the leading chunks' mean vector beside the question's own."""
+KINSHIP = 0.3
+"""Weight of words that mean alike beside the two rankings together."""
 
 
 @dataclass(frozen=True)

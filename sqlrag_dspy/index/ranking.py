@@ -19,8 +19,9 @@ from sqlrag_dspy.index.approximate.clusters import Vectors
 from sqlrag_dspy.index.approximate.dense import Dense, Near
 from sqlrag_dspy.index.contents import Contents, Ids
 from sqlrag_dspy.index.embed import Embedder
-from sqlrag_dspy.index.fuse import FEEDBACK, Evidence, Fusion, Scores, fuse, leading, spread
+from sqlrag_dspy.index.fuse import FEEDBACK, KINSHIP, Evidence, Fusion, Scores, fuse, leading, spread
 from sqlrag_dspy.index.selection import Selection, Selector
+from sqlrag_dspy.index.words import kinship
 from sqlrag_dspy.index.words.lexical import Term, WordIndex
 from sqlrag_dspy.types import Key, Table, Value
 
@@ -110,6 +111,12 @@ class _Compared:
         np.maximum.at(by_words, self.of_chunk, self.bm25)
         return np.round(fusion(by_meaning, by_words, self.evidence), 6)
 
+    def best(self, of_chunks: Scores) -> Scores:
+        """The highest score of each row's chunks, for scores of at least 0."""
+        best: Scores = np.zeros(len(self.rows))
+        np.maximum.at(best, self.of_chunk, of_chunks)
+        return best
+
 
 class TableIndex:
     """One table, for reading. Not for two threads at once: `Index` holds a lock."""
@@ -145,6 +152,10 @@ class TableIndex:
         ignored = [self.spec.name.casefold(), self.spec.name.casefold().removesuffix("s")]
         chunks = max(1, len(self.contents.live_chunks))
         return WordIndex(self._connection, self._id, chunks, ignored, self.contents.chunk_words)
+
+    @cached_property
+    def _kinship(self) -> kinship.Kinship | None:
+        return kinship.read(self._connection, self._id, self.contents.live_chunks)
 
     def select(
         self, allowed: Collection[Key] | None, filters: Mapping[str, Value | Sequence[Value]]
@@ -264,8 +275,11 @@ class TableIndex:
         cosines = asked.cosines(compared.held, vectors)
         evidence, rows, ids = compared.evidence, compared.rows, compared.ids
         scores = compared.scores(cosines, fusion)
-        order = np.lexsort((rows, -scores))
         chunk_scores = fusion(cosines, compared.bm25, evidence)
+        if fusion is fuse and (akin := self._akin(asked, ids)) is not None:
+            scores = np.round((scores + KINSHIP * compared.best(akin)) / (1 + KINSHIP), 6)
+            chunk_scores = (chunk_scores + KINSHIP * akin) / (1 + KINSHIP)
+        order = np.lexsort((rows, -scores))
 
         def spoken(row: int) -> tuple[tuple[int, int, int, float], ...]:
             own = np.flatnonzero(contents.chunk_row[ids] == row)
@@ -277,6 +291,18 @@ class TableIndex:
             return tuple((*contents.span(id_), round(score, 4)) for id_, score in chunks)
 
         return rows[order], scores[order], spoken, compared.near
+
+    def _akin(self, asked: _Asked, chunk_ids: Ids) -> Scores | None:
+        """How much chunks speak of the question's words in words of their own; None where that is not kept, and for
+        English in English, which the rankings tell better."""
+        if not asked.is_foreign and self._language in ("en", None):
+            return None
+        encoder = next((encoder for encoder, _ in asked.weighted if encoder.reads_words), None)
+        if encoder is None or self._kinship is None:
+            return None
+        terms = sorted(asked.terms, key=lambda term: -term.idf)
+        words = [term.word.casefold() for term in terms if not term.word.isdigit()]
+        return self._kinship.scores(words, chunk_ids, encoder) if words else None
 
     def _compare(
         self,

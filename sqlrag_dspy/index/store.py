@@ -50,6 +50,10 @@ CREATE INDEX mirrored_values ON mirrored(table_id, col, value, row);
 _LATER = """
 CREATE TABLE IF NOT EXISTS arrays(table_id INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,
   content BLOB NOT NULL, PRIMARY KEY (table_id, name));
+CREATE TABLE IF NOT EXISTS kinship(table_id INTEGER NOT NULL, id INTEGER NOT NULL, word TEXT NOT NULL,
+  vector BLOB, PRIMARY KEY (table_id, id));
+CREATE TABLE IF NOT EXISTS chunk_words(table_id INTEGER NOT NULL, chunk INTEGER NOT NULL, words BLOB NOT NULL,
+  PRIMARY KEY (table_id, chunk));
 """
 """Tables that an index written by an earlier version lacks, and can do without."""
 
@@ -263,7 +267,8 @@ def open_for_writing(store: Path) -> sqlite3.Connection:
             check_format(connection, store)
             if "digest" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(rows)")}:
                 connection.execute("ALTER TABLE rows ADD COLUMN digest TEXT")
-        connection.execute(_LATER)
+        for statement in _LATER.split(";"):
+            connection.execute(statement)
     except sqlite3.DatabaseError as error:
         connection.close()
         raise _broken(path, error) from error

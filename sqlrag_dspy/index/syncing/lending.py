@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
 from sqlrag_dspy.index import store
+from sqlrag_dspy.index.words import kinship
 
 
 def has_index(folder: Path) -> bool:
@@ -30,6 +31,8 @@ class Lender:
     def __init__(self, folder: Path | None, table: str, embedders: Sequence[str]) -> None:
         self._chunks: dict[str, list[tuple[int, int, int]]] = {}
         self._matrices: list[NDArray[np.float32]] = []
+        self.words: dict[str, bytes] = {}
+        """Words with their vectors, as the store keeps them."""
         if folder is not None and has_index(folder):
             # Without it every text is embedded, which is slower and nothing else.
             with suppress(IndexUnusable, sqlite3.Error, ValueError):
@@ -65,6 +68,8 @@ class Lender:
                 known.setdefault((row, column), []).append((id_, start, end))
             self._chunks = {hashes[row][column]: chunks for (row, column), chunks in known.items()}
             self._matrices = [store.matrix(index) for index in self._files]
+            if store.has_table(connection, "kinship"):
+                self.words = kinship.vectors_of(connection, found[0])
         finally:
             connection.close()
 

@@ -20,7 +20,7 @@ from sqlrag_dspy.index.embed import Embedder, EmbedFunction, find_embedder
 from sqlrag_dspy.index.syncing.lending import Lender
 from sqlrag_dspy.index.syncing.origin import claim
 from sqlrag_dspy.index.syncing.table_sync import TableSync, Totals
-from sqlrag_dspy.index.words import lexical
+from sqlrag_dspy.index.words import kinship, lexical
 from sqlrag_dspy.types import RowReader, Table
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EFBIG)
@@ -167,6 +167,7 @@ def _sync_tables(
             if rebuild or old_spec != spec.dump() or set(old_names) != set(names):
                 _forget(connection, id_)
                 id_ = None
+        is_new = id_ is None
         if id_ is None:
             cursor = connection.execute(
                 "INSERT INTO tables(name, spec) VALUES (?, ?)", (table.name, spec.dump())
@@ -174,11 +175,11 @@ def _sync_tables(
             id_ = int(cursor.lastrowid or 0)
             lexical.create(connection, id_)
             totals.is_dirty = True
-        elif is_unchanged:
+        work = TableSync(connection, folder, reader, spec, id_, encoders, written)
+        if is_unchanged and not is_new and work.is_complete:
             totals.leave(connection, id_)
             continue
-        lent = Lender(lender, table.name, names)
-        work = TableSync(connection, folder, reader, spec, id_, encoders, written, lent)
+        work.lender = Lender(lender, table.name, names)
         work.run(lambda seen: progress and progress(seen, max(expected, seen)), totals)
     return totals
 
@@ -198,6 +199,7 @@ def _forget(connection: sqlite3.Connection, table_id: int) -> int:
     lexical.drop(connection, table_id)
     connection.execute("DELETE FROM tables WHERE id = ?", (table_id,))
     contents.forget(connection, table_id)
+    kinship.forget(connection, table_id)
     for name in ("vectors", "chunks", "mirrored"):
         connection.execute(f"DELETE FROM {name} WHERE table_id = ?", (table_id,))
     return connection.execute("DELETE FROM rows WHERE table_id = ?", (table_id,)).rowcount

@@ -27,7 +27,7 @@ from sqlrag_dspy.index.syncing.chunk import split
 from sqlrag_dspy.index.syncing.embedding import Embedding
 from sqlrag_dspy.index.syncing.lending import Lender
 from sqlrag_dspy.index.syncing.rows import Row, compare, read_rows
-from sqlrag_dspy.index.words import lexical
+from sqlrag_dspy.index.words import kinship, lexical
 from sqlrag_dspy.types import RowReader
 
 DEAD_SHARE = 0.25
@@ -88,6 +88,15 @@ class TableSync:
     """Where each new chunk's vector comes from: n >= 0, the n-th text embedded; n < 0, old chunk -n - 1."""
     _new: _Buffer = field(default_factory=lambda: _Buffer())
 
+    def __post_init__(self) -> None:
+        self._kinship = kinship.Writer(self.connection, self.id)
+        self._word_reader = next((each for each in self.encoders if each.reads_words), None)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the index has all that this version keeps of the rows that it knows."""
+        return self._word_reader is None or self._kinship.is_complete()
+
     def run(self, progress: Callable[[int], object], totals: Totals) -> None:
         """Compares, writes rows, chunks, words and vectors; adds to the totals."""
         self._embedding = Embedding(self.encoders)
@@ -141,7 +150,7 @@ class TableSync:
         totals.added += added
         totals.changed += changed
         totals.deleted += len(gone)
-        if added or changed or gone or not has_vectors:
+        if added or changed or gone or not has_vectors or not self.is_complete:
             totals.is_dirty = True
             self._finish(told)
         progress(totals.seen)
@@ -241,7 +250,12 @@ class TableSync:
         )
         many("INSERT OR REPLACE INTO mirrored VALUES (?, ?, ?, ?)", new.mirrored)
         many("INSERT INTO chunks(table_id, id, row, col, start, end) VALUES (?, ?, ?, ?, ?, ?)", new.chunks)
-        lexical.add(self.connection, self.id, new.words)
+        self._add_words(new.words)
+
+    def _add_words(self, chunks: Sequence[tuple[int, str, str, str]]) -> None:
+        lexical.add(self.connection, self.id, chunks)
+        if self._word_reader is not None:
+            self._kinship.add(chunks)
 
     # --- files ---
 
@@ -251,6 +265,7 @@ class TableSync:
         count = int(self._all(LIVE)[0][0])
         dead = self._next - count
         is_compacting = dead > 0 and (count <= SMALL or dead > DEAD_SHARE * self._next)
+        is_compacting |= not self.is_complete  # the words of all chunks are noted with that
         chunks: list[tuple[int, int, int, int, int]] = []
         live = np.arange(self._next, dtype=np.int64)
         if is_compacting:
@@ -287,6 +302,7 @@ class TableSync:
             )
         if is_compacting:
             self._renumber(chunks)
+        self._kinship.finish(self._word_reader, count, self.lender.words if self.lender else {})
         contents.pack(self.connection, self.id)
         language = languages.of_table(self.connection, self.id, self.reader, self.spec)
         execute("UPDATE tables SET language = ? WHERE id = ?", (language, self.id))
@@ -318,12 +334,11 @@ class TableSync:
             )
         }
         lexical.empty(self.connection, self.id)
+        self._kinship.empty()
         for row in read_rows(self.reader, self.spec):
-            lexical.add(
-                self.connection,
-                self.id,
-                (
+            self._add_words(
+                [
                     (at, row.texts[column][start:end], row.contexts[column], row.filter_text)
                     for at, column, start, end in of_row.get(ids.get(row.key, -1), ())
-                ),
+                ]
             )
