@@ -43,6 +43,8 @@ _ASKED = 100_000.0
 """A question."""
 _FROM_DISK = 20.0
 """Times as much for a vector when the file does not fit in memory."""
+_WORTH = 0.75
+"""The approximate way is taken where it costs less than this share of the exact one: being exact is worth some time."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,13 @@ class Dense:
         look, times = measured
         look = max(look, min(1.0, 2 * count / len(chunks)))
         depth = min(times * count, len(chunks))
-        exact = self._exact_cost(len(chunks))
+        worth = _WORTH * self._exact_cost(len(chunks))
         least = _ASKED + self._looking_cost(len(chunks), look * len(chunks), depth)
-        if not is_wanted and least > exact:
+        if not is_wanted and least > worth:
             return None
         is_all = len(chunks) == clusters.count
         order, passed = probe(clusters, query, None if is_all else chunks, look)
-        if not is_wanted and _ASKED + self._looking_cost(len(chunks), passed, depth) > exact:
+        if not is_wanted and _ASKED + self._looking_cost(len(chunks), passed, depth) > worth:
             return None
         mask = None
         if not is_all:
