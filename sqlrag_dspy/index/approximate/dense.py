@@ -29,20 +29,22 @@ SMALL = 4_000
 # What a step costs, in nanoseconds (scripts/measure_scale.py measures them).
 _IN_ORDER = 0.2
 """A dimension of a vector that is read after its neighbour."""
-_SCATTERED = 0.6
+_SCATTERED = 0.35
 """A dimension of a vector that is read alone."""
 _CODE = 0.025
 """A dimension of a vector's code."""
-_SELECTED = 8.0
+_SELECTED = 16.0
 """An allowed chunk, to find its cluster and set its bit."""
+_PASSED_OVER = 8.0
+"""A code in a cluster that is looked at, to see whether its chunk is allowed."""
 _ANY = 0.2
 """A chunk of the table, for the selector."""
 _TAKEN = 150.0
 """A chunk that is taken from the codes to be compared by its vector."""
 _ASKED = 100_000.0
 """A question."""
-_FROM_DISK = 20.0
-"""Times as much for a vector when the file does not fit in memory."""
+_ON_DISK = 12.0
+"""A dimension of a vector when the file does not fit in memory."""
 _WORTH = 0.75
 """The approximate way is taken where it costs less than this share of the exact one: being exact is worth some time."""
 
@@ -123,7 +125,10 @@ class Dense:
             return None
         is_all = len(chunks) == clusters.count
         order, passed = probe(clusters, query, None if is_all else chunks, look)
-        if not is_wanted and _ASKED + self._looking_cost(len(chunks), passed, depth) > worth:
+        cost = _ASKED + self._looking_cost(len(chunks), passed, depth)
+        if not is_all:
+            cost += _PASSED_OVER * float(np.diff(clusters.begins)[order].sum())
+        if not is_wanted and cost > worth:
             return None
         mask = None
         if not is_all:
@@ -142,12 +147,13 @@ class Dense:
 
     def _exact_cost(self, chunks: int) -> float:
         is_dense = chunks > self.flat.ntotal / 2
-        cost = chunks * self.flat.d * (_IN_ORDER if is_dense else _SCATTERED)
-        return cost if self._is_roomy else cost * _FROM_DISK
+        return (
+            chunks * self.flat.d * ((_IN_ORDER if is_dense else _SCATTERED) if self._is_roomy else _ON_DISK)
+        )
 
     def _looking_cost(self, chunks: int, passed: float, depth: int) -> float:
         selecting = 0.0 if chunks == self.flat.ntotal else chunks * _SELECTED + self.flat.ntotal * _ANY
-        true = self.flat.d * _SCATTERED * (1.0 if self._is_roomy else _FROM_DISK)
+        true = self.flat.d * (_SCATTERED if self._is_roomy else _ON_DISK)
         return selecting + passed * self.flat.d * _CODE + depth * (_TAKEN + true)
 
 
