@@ -33,6 +33,8 @@ SHORT = 600
 """Bytes of a text that is worth segmenting with its own pieces alone."""
 FEW = 30
 """Texts after which the full tables pay."""
+_SLICE = 4_000
+"""Rows of a block that are read before others may ask again."""
 
 
 def load() -> USE:
@@ -112,7 +114,8 @@ class PieceVectors:
     """The vectors of the pieces, from compressed blocks that are read up to the last row asked for.
 
     Piece n is row n // blocks of block n % blocks. Frequent pieces have low numbers, so a question needs the
-    beginning of some blocks, a tenth of the whole. Safe to use from several threads.
+    beginning of some blocks, a tenth of the whole. After FEW lookups the rest is read meanwhile, by a thread of its
+    own, so that no later question waits for it. Safe to use from several threads.
     """
 
     def __init__(self, blocks: Sequence[IO[bytes]]) -> None:
@@ -124,15 +127,26 @@ class PieceVectors:
         self._read = [0] * len(blocks)
         self._rows = np.empty((len(blocks), rows, self._width), dtype=np.uint8)
         self._lock = threading.Lock()
+        self._lookups = 0
 
     def __getitem__(self, pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Vectors of the pieces with those numbers, shape (pieces, width)."""
         row, block = np.divmod(pieces, len(self._blocks))
         with self._lock:
+            self._lookups += 1
+            if self._lookups == FEW:
+                threading.Thread(target=self._fill_all, daemon=True).start()
             for number in np.unique(block).tolist():
                 self._fill(number, int(row[block == number].max()) + 1)
         found: NDArray[np.uint8] = self._rows[block, row]
         return found
+
+    def _fill_all(self) -> None:
+        rows = self._rows.shape[1]
+        for number in range(len(self._blocks)):
+            for end in range(_SLICE, rows + _SLICE, _SLICE):
+                with self._lock:
+                    self._fill(number, min(end, rows))
 
     def _fill(self, block: int, rows: int) -> None:
         missing = rows - self._read[block]

@@ -30,6 +30,7 @@ from sqlrag_dspy.program.features import (
 )
 from sqlrag_dspy.program.sketching.referring import reference_of
 from sqlrag_dspy.program.sketching.roles import outline_terms, role_terms, sequence, sort_of
+from sqlrag_dspy.program.sketching.shapes import Shapes
 from sqlrag_dspy.program.sketching.signals import ambiguities, likelihoods, oddities, omissions
 from sqlrag_dspy.program.sketching.skeleton import FLOOR, RESTRICTING, Skeleton, fill, open_roles
 from sqlrag_dspy.program.sketching.slots import assemble, main_table
@@ -89,6 +90,7 @@ class Sketcher(dspy.Module, Parameter):
         """Qualifying words that restrict nothing, learned."""
         self.seed = 0
         self._outlines: dict[tuple[Skeleton, str], Floats] = {}
+        self._shapes: Shapes | None = None
 
     @property
     def is_fitted(self) -> bool:
@@ -183,6 +185,13 @@ class Sketcher(dspy.Module, Parameter):
             self._outlines[asked] = np.asarray(added, dtype=np.float32)
         return self._outlines[asked]
 
+    def _all_shapes(self) -> Shapes:
+        """The skeletons beside the heads that say how likely they are; made anew where either was."""
+        shapes = self._shapes
+        if shapes is None or shapes.made_of[0] is not self.skeletons or shapes.made_of[1] is not self.fields:
+            self._shapes = shapes = Shapes(self.skeletons, self.fields)
+        return shapes
+
     def draft(self, links: Links, masked: str, catalog: Catalog, table: str | None = None) -> Draft:
         """The draft that is likeliest right."""
         drafts = self.drafts(links, masked, catalog, table)
@@ -200,19 +209,8 @@ class Sketcher(dspy.Module, Parameter):
         scores = self.role_scores(links, masked, catalog, "sql")
         open_ = self._open(links, catalog)
         total = sum(self.skeletons.values()) or 1
-        logs = {
-            name: {value: math.log(share + FLOOR) for value, share in shares.items()}
-            for name, shares in fields.items()
-        }
-        never = math.log(FLOOR)
-        shapes = []
-        for text, seen in self.skeletons.items():
-            skeleton = Skeleton.of(text)
-            likely = sum(shares.get(getattr(skeleton, name), never) for name, shares in logs.items())
-            shapes.append((likely + 0.15 * math.log(seen / total), skeleton))
-        shapes.sort(key=lambda pair: pair[0], reverse=True)
         ranked: list[_Filled] = []
-        for shape, skeleton in shapes:
+        for shape, skeleton in self._all_shapes().ranked(fields):
             if len(ranked) > RIVALS and shape <= ranked[RIVALS].score:
                 break  # filling only costs, so nothing further down can come before those
             decided = self._shared_out(open_, scores, skeleton)
