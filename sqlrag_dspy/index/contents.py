@@ -103,6 +103,24 @@ class Contents:
         mask[positions] = True
         return np.flatnonzero(mask[self.chunk_row])
 
+    def some_chunks(self, count: int) -> Ids:
+        """Ids of `count` chunks (or all, when there are fewer) from all over the table, from first row to last.
+
+        They are told by the keys of rows and by places in texts, so an index that was synced often and one made anew
+        of the same rows give the same chunks.
+        """
+        live = self.live_chunks
+        ends = np.cumsum(np.bincount(self.chunk_row[live], minlength=self.row_count))
+        wanted = np.unique(np.linspace(0, len(live) - 1, min(count, len(live))).astype(np.int64))
+        rows = np.searchsorted(ends, wanted, side="right")
+        chosen = np.unique(rows)
+        theirs = self.chunks_of(chosen)
+        theirs = theirs[np.lexsort((self._start[theirs], self._column[theirs], self.chunk_row[theirs]))]
+        counts = np.bincount(np.searchsorted(chosen, self.chunk_row[theirs]))
+        begins = np.cumsum(counts) - counts
+        place = np.searchsorted(chosen, rows)
+        return theirs[begins[place] + wanted - (ends[rows] - counts[place])]
+
     # --- rows ---
 
     @cached_property

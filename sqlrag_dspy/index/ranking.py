@@ -367,9 +367,9 @@ class TableIndex:
         """Vectors of some chunks from all over the table, of each embedder."""
         for name in embedders:
             if name not in self._sampled:
-                ids = self.contents.live_chunks
-                ids = ids[np.unique(np.linspace(0, len(ids) - 1, min(len(ids), SAMPLED)).astype(np.int64))]
-                self._sampled[name] = np.asarray(self.vectors[name].matrix[ids])
+                self._sampled[name] = np.asarray(
+                    self.vectors[name].matrix[self.contents.some_chunks(SAMPLED)]
+                )
         return [self._sampled[name] for name in embedders]
 
     def _nearest(self, dense: Dense, query: Vectors, chunk_ids: Ids, wanted: int) -> Near:

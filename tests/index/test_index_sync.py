@@ -19,8 +19,8 @@ from index_fakes import TOY, MemoryRows, ToyEmbedder, column, note, notes, notes
 from numpy.typing import NDArray
 
 from sqlrag_dspy.errors import IndexUnusable
-from sqlrag_dspy.index import SyncReport, open_index, sync
-from sqlrag_dspy.index.store import locked
+from sqlrag_dspy.index import SyncReport, contents, open_index, sync
+from sqlrag_dspy.index.store import locked, open_for_reading
 from sqlrag_dspy.types import Key, Table, Value
 
 
@@ -170,9 +170,32 @@ def test_sync_from_any_state_equals_rebuild(
     assert report.chunks == fresh.chunks
     assert stored(synced) == stored(rebuilt)
     assert results(synced, reader) == results(rebuilt, reader)
+    for count in (1, 2, 3, 500):  # scores are weighed by some chunks of a larger table
+        assert some_chunks(synced, count) == some_chunks(rebuilt, count)
     again = run(synced, reader, rebuild=True)
     assert again.added == len(states[-1])
     assert results(synced, reader) == results(rebuilt, reader)
+
+
+def test_the_same_chunks_stand_for_a_table_however_often_it_was_synced(tmp_path: Path) -> None:
+    rows = [note(n, f"kite {n} " * 400) for n in range(6)]
+    run(tmp_path / "synced", notes(*rows))
+    rows[0], rows[3] = note(0, "river " * 400), note(3, "moon")  # their chunks come to stand last
+    run(tmp_path / "synced", notes(*rows))
+    run(tmp_path / "rebuilt", notes(*rows))
+    for count in (1, 2, 4, 9, 500):
+        assert some_chunks(tmp_path / "synced", count) == some_chunks(tmp_path / "rebuilt", count)
+
+
+def some_chunks(store: Path, count: int) -> list[tuple[Key, tuple[int, int, int]]]:
+    """Key and place of the chunks that stand for a table."""
+    connection = open_for_reading(store)
+    found = contents.read(connection, 1)
+    chunks = found.some_chunks(count)
+    told = list(zip(found.keys_at(found.chunk_row[chunks]), (found.span(chunk) for chunk in chunks.tolist())))
+    assert len(told) == min(count, len(found.live_chunks))
+    connection.close()
+    return told
 
 
 def test_leftovers_are_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
