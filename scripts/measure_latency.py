@@ -36,7 +36,8 @@ def main() -> None:
         answer = rag.ask(label.question)
         spent = time.perf_counter() - start
         seconds["all"].append(spent)
-        seconds.setdefault(answer.route or "none", []).append(spent)
+        for name in (answer.route or "none", label.lang):
+            seconds.setdefault(name, []).append(spent)
     rag.close()
     figures = {
         name: {
