@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from sqlrag_dspy.learn.patterns import Pattern
-from sqlrag_dspy.learn.phrases import Draw, compare
+from sqlrag_dspy.learn.phrases import Draw, compare, dated_years
 from sqlrag_dspy.learn.restrictions import MONTHS, next_month
 from sqlrag_dspy.program.sketching.skeleton import BESIDE
 from sqlrag_dspy.types import Beside, Item, Predicate
@@ -48,16 +48,10 @@ def _values(draw: Draw) -> tuple[_Groups, _Groups] | None:
 
 
 def _periods(draw: Draw) -> tuple[_Groups, _Groups] | None:
-    dated = next((c for c in draw.table.columns if c.is_date), None)
-    if dated is None or dated.name in draw.used:
+    found = dated_years(draw)
+    if found is None:
         return None
-    draw.used.add(dated.name)
-    try:
-        first, last = (
-            date.fromisoformat(str(v)[:10]).year for v in (dated.profile.minimum, dated.profile.maximum)
-        )
-    except ValueError:
-        return None
+    dated, first, last = found
     rng = draw.rng
     if first < last and rng.random() < WHOLE_YEARS:
         years = sorted(rng.sample(range(first, last + 1), 2))

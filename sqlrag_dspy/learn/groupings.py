@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from sqlrag_dspy.learn.others import another
 from sqlrag_dspy.learn.patterns import Pattern
-from sqlrag_dspy.learn.phrases import Draw, compare
+from sqlrag_dspy.learn.phrases import Draw, compare, dated_years
 from sqlrag_dspy.types import Catalog, Item, Predicate
 
 OTHER = 0.3
@@ -42,16 +41,10 @@ def both_of(draw: Draw, pattern: Pattern) -> Bound | None:
         if column is None:
             return None
         return Item(draw.table.name, column.name, "count_distinct"), "=", 2
-    dated = next((c for c in draw.table.columns if c.is_date), None)
-    if dated is None or dated.name in draw.used:
+    found = dated_years(draw)
+    if found is None:
         return None
-    draw.used.add(dated.name)
-    try:
-        first, last = (
-            date.fromisoformat(str(v)[:10]).year for v in (dated.profile.minimum, dated.profile.maximum)
-        )
-    except ValueError:
-        return None
+    dated, first, last = found
     if first == last:
         return None
     years = sorted(draw.rng.sample(range(first, last + 1), 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from sqlrag_dspy.learn.patterns import Surfaces
@@ -186,3 +187,18 @@ _SPELT = {
 
 def spell(number: int, lang: str, rng: random.Random) -> str:
     return _SPELT[lang][number] if number <= 10 and rng.random() < 0.5 else str(number)
+
+
+def dated_years(draw: Draw) -> tuple[Column, int, int] | None:
+    """The table's first date column, from now on used, with the years of its first and last date; None without one."""
+    dated = next((c for c in draw.table.columns if c.is_date), None)
+    if dated is None or dated.name in draw.used:
+        return None
+    draw.used.add(dated.name)
+    try:
+        first, last = (
+            date.fromisoformat(str(v)[:10]).year for v in (dated.profile.minimum, dated.profile.maximum)
+        )
+    except ValueError:
+        return None
+    return dated, first, last
