@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlrag_dspy.learn.patterns import Pattern
 from sqlrag_dspy.learn.phrases import Draw, compare, dated_years
-from sqlrag_dspy.learn.restrictions import MONTHS, next_month
+from sqlrag_dspy.learn.restrictions import MONTHS
+from sqlrag_dspy.link.dates.intervals import move_months
 from sqlrag_dspy.program.sketching.skeleton import BESIDE
 from sqlrag_dspy.types import Beside, Item, Predicate
 
@@ -63,7 +64,7 @@ def _periods(draw: Draw) -> tuple[_Groups, _Groups] | None:
         joint = " " if draw.lang != "es" else " de "
         draw.said["p1"] = f"{names[0]}{joint}{year}"
         draw.said["p2"] = f"{names[1]}{joint}{year}"
-        spans = [(start := date(year, month + 1, 1), next_month(start)) for month in months]
+        spans = [(start := date(year, month + 1, 1), move_months(start, 1)) for month in months]
     one, other = (
         (
             (Predicate(draw.table.name, dated.name, ">=", start.isoformat()),),

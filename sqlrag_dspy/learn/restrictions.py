@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from sqlrag_dspy.learn.patterns import SLOT, Pattern, Surfaces
 from sqlrag_dspy.learn.phrases import Draw, compare, round_number, span_of, spell, value_of
+from sqlrag_dspy.link.dates.intervals import move_months
 from sqlrag_dspy.types import Absence, Catalog, Column, Predicate, Table
 
 MONTHS = {
@@ -202,13 +203,13 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
     if rng.random() < 0.5 and (high - low).days > 1000:  # most questions ask about where the data are
         day = high - timedelta(days=rng.randrange(700))
     month = date(day.year, day.month, 1)
-    after = next_month(month)
+    after = move_months(month, 1)
     quarter = (day.month - 1) // 3
     spans: dict[str, tuple[date | None, date | None]] = {
         "year": (date(day.year, 1, 1), date(day.year + 1, 1, 1)),
         "month": (month, after),
         "day": (day, day + timedelta(days=1)),
-        "quarter": (date(day.year, quarter * 3 + 1, 1), next_month(date(day.year, quarter * 3 + 3, 1))),
+        "quarter": (date(day.year, quarter * 3 + 1, 1), move_months(date(day.year, quarter * 3 + 3, 1), 1)),
         "half": (
             date(day.year, 6 * pattern.half - 5, 1),
             date(day.year + pattern.half - 1, 13 - 6 * pattern.half, 1),
@@ -222,7 +223,7 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
         "before-day": (None, day),
         "before-month": (None, month),
         "before-year": (None, date(day.year, 1, 1)),
-        "between-months": (month, next_month(after)),
+        "between-months": (month, move_months(after, 1)),
     }
     if pattern.date not in spans:
         return ""
@@ -244,11 +245,6 @@ def _dated(draw: Draw, pattern: Pattern, column: Column) -> str:
     if end is not None:
         draw.filters.append((Predicate(draw.table.name, column.name, "<", end.isoformat()),))
     return said
-
-
-def next_month(first: date) -> date:
-    """The first day of the month after one that begins on `first`."""
-    return date(first.year + first.month // 12, first.month % 12 + 1, 1)
 
 
 def may_lack(table: Table, catalog: Catalog, surfaces: Surfaces) -> list[Table]:

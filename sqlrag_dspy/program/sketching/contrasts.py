@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
+from sqlrag_dspy.link.dates.intervals import move_months
 from sqlrag_dspy.types import Link, Links
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -52,15 +53,9 @@ def halves_of(link: Link) -> tuple[Link, Link] | None:
     if not is_yearly and words < 4:  # "between March and May"
         return None
     months = 12 if is_yearly else 1
-    first_ends, last_starts = _later(start, months), _later(end, -months)
+    first_ends, last_starts = move_months(start, months), move_months(end, -months)
     if first_ends > last_starts:
         return None
     grain = "year" if is_yearly else "month"
     first = replace(link, upper=first_ends.isoformat(), grain=grain)
     return first, replace(link, value=last_starts.isoformat(), grain=grain)
-
-
-def _later(day: date, months: int) -> date:
-    """The first of a month so many months later."""
-    count = day.year * 12 + day.month - 1 + months
-    return date(count // 12, count % 12 + 1, 1)
